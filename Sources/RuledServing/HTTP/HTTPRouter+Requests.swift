@@ -134,7 +134,7 @@ extension HTTPRouter {
     var requests: [RPCRequests.Request] = []
     var cursor = ElementCursor(root, text: body)
     while let element = cursor.next() {
-      guard requests.count < services.context.configuration.limits.inFlight else { throw services.batchTooLong }
+      guard requests.count < services.context.configuration.limits.inFlight else { throw services.requestBatchTooLong }
       let text = JSONRPCRequest.text(.event, capacity: element.text.count) { $0.raw(element.text) }
       requests.append(.init(text: text, worker: owner(of: element.value)))
     }

@@ -7,18 +7,18 @@ final class ReplySender {
   private let worker: Int
   private let services: Services
   private let table: ConnectionTable
-  private let batches: RequestBatches
+  private let requestBatches: RequestBatches
   private let pool: BundlePool
   /// The replies of this tick for other workers' connections, by worker.
   private var bundles: [TextBundle?]
   /// Room for a reply.
   let buffer = ByteBuffer(capacity: 4096)
 
-  init(worker: Int, services: Services, table: ConnectionTable, batches: RequestBatches, pool: BundlePool) {
+  init(worker: Int, services: Services, table: ConnectionTable, requestBatches: RequestBatches, pool: BundlePool) {
     self.worker = worker
     self.services = services
     self.table = table
-    self.batches = batches
+    self.requestBatches = requestBatches
     self.pool = pool
     bundles = Array(repeating: nil, count: services.workers.count)
   }
@@ -28,7 +28,7 @@ final class ReplySender {
     switch target.receiver {
     case .http: services.web.withLock { $0 }?.takeReply(bytes, for: target)
     case .worker(worker) where target.batch == 0: sendToConnection(bytes, target)
-    case .worker(worker): batches.add(bytes, to: target)
+    case .worker(worker): requestBatches.add(bytes, to: target)
     case .worker(let other):
       let bundle = bundles[other] ?? pool.bundle()
       bundles[other] = bundle

@@ -27,7 +27,7 @@ final class PendingRequestBatch {
     let buffer = ByteBuffer(capacity: 512)
     var batch = batch
     while let message = batch.next() {
-      guard elements.count < services.context.configuration.limits.inFlight else { throw services.batchTooLong }
+      guard elements.count < services.context.configuration.limits.inFlight else { throw services.requestBatchTooLong }
       switch message {
       case .request(let request):
         elements.append((Self.text(of: request), router.owner(of: request)))
@@ -211,7 +211,7 @@ final class RequestBatches {
 
 extension Services {
   /// The reply to a request batch that has more requests than may be in flight.
-  var batchTooLong: RequestError {
+  var requestBatchTooLong: RequestError {
     RequestError(.tooLarge, "a batch may have \(context.configuration.limits.inFlight) requests at most: send several")
   }
 }

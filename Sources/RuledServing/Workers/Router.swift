@@ -51,7 +51,7 @@ final class Router: ConnectionHandler {
       do throws(RequestError) {
         let batch = try PendingRequestBatch(batch, target: target(connection), services: services, router: self)
         countRequest(on: connection)
-        worker.batches.begin(batch, on: worker)
+        worker.requestBatches.begin(batch, on: worker)
         if !batch.isForwarded { connection.pauseLines() }
       } catch { worker.replies.sendError(error, on: connection) }
     }

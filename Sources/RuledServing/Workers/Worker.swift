@@ -18,7 +18,7 @@ final class Worker {
   let evaluator: Evaluator
   let table: ConnectionTable
   let replies: ReplySender
-  let batches: RequestBatches
+  let requestBatches: RequestBatches
   let inbox: MessageInbox
   let pool = BundlePool()
   /// Parses forwarded requests of connections.
@@ -72,8 +72,8 @@ final class Worker {
     limits.lineMemory = services.lineMemory
     limits.outputMemory = services.outputMemory
     table = ConnectionTable(on: loop, limits: limits)
-    batches = RequestBatches(loop: loop, table)
-    replies = ReplySender(worker: index, services: services, table: table, batches: batches, pool: pool)
+    requestBatches = RequestBatches(loop: loop, table)
+    replies = ReplySender(worker: index, services: services, table: table, requestBatches: requestBatches, pool: pool)
     evaluator = Evaluator(
       context: services.context, catalog: catalog, lua: LuaWorker(),
       cacheBytes: (configuration.limits.cacheMiB << 20) / services.workers.count, worker: UInt64(index))
@@ -114,7 +114,7 @@ final class Worker {
 
   /// Executes this tick's requests, commits their writes, and applies messages.
   private func tick() {
-    batches.executeNextTurn(on: self)
+    requestBatches.executeNextTurn(on: self)
     router.forwardRequests()
     router.executeOwnRequests()
     fireTimers()
@@ -253,7 +253,7 @@ final class Worker {
     if inbox.hasEnded, evaluator.isQuiet, submission.replies.isEmpty, services.workers[index].isEmpty {
       for key in awaitingCascade.keys { sendReply(awaitingCascade: key, isWhole: false) }
     }
-    guard table.count > 0 || !isIdle || !batches.isEmpty else { return done() }
+    guard table.count > 0 || !isIdle || !requestBatches.isEmpty else { return done() }
     do throws(SystemError) {
       try loop.timer(after: 5) { [unowned self] in waitUntilIdle(then: done) }
     } catch { done() }
