@@ -27,7 +27,7 @@ final class RulesAgreement: ClusterRules {
   private let lock = Condition()
   private nonisolated(unsafe) var isStopping = false  // guarded by `lock`
   private let archiving = Condition()
-  private nonisolated(unsafe) let shared: RevisionExchange  // guarded by `archiving`
+  private nonisolated(unsafe) let archiveExchange: RevisionExchange  // guarded by `archiving`
 
   /// The agreement as a node with its own store takes part in it.
   init(_ settings: ClusterSettings, node: ClusterNode, store: RocksStore, log: any EventLog) {
@@ -36,7 +36,7 @@ final class RulesAgreement: ClusterRules {
     self.store = store
     self.log = log
     revisions = RevisionArchive(folder: "\(store.path)/\(RevisionArchive.folder)")
-    shared = RevisionExchange(settings, identity: node.identity)
+    archiveExchange = RevisionExchange(settings, identity: node.identity)
   }
 
   // MARK: The owner
@@ -77,15 +77,15 @@ final class RulesAgreement: ClusterRules {
 
   // MARK: Archives
 
-  func share(_ revision: String) throws(StoreError) {
+  func distribute(_ revision: String) throws(StoreError) {
     let content = ByteBuffer(capacity: 64 << 10)
     RevisionDocument.json(try revisions.load(revision)).write(to: content)
-    try archiving.locked { () throws(StoreError) in try shared.share(revision, content: content.bytes) }
+    try archiving.locked { () throws(StoreError) in try archiveExchange.distribute(revision, content: content.bytes) }
   }
 
-  func takeShared() throws(StoreError) {
+  func takeDistributed() throws(StoreError) {
     try archiving.locked { () throws(StoreError) in
-      try shared.takeLater { (content) throws(StoreError) in
+      try archiveExchange.takeLater { (content) throws(StoreError) in
         if let revision = LiveRules.parse(content) { try revisions.take(revision) }
       }
     }
@@ -105,7 +105,7 @@ final class RulesAgreement: ClusterRules {
           hasJoined = true
         }
         try answerFolderRequest(exchange)
-        try takeShared()
+        try takeDistributed()
         let live = try LiveRules.revision(in: store)
         if let (revision, content) = try exchange.offered(live: live) {
           let problem = content.withView { Self.problem(of: $0) }

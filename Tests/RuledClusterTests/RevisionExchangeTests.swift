@@ -128,7 +128,7 @@ extension Cluster {
       #expect(try taken().isEmpty)
       for revision in ["r1", "r3"] {
         try Array("shared \(revision)".utf8).withView { (bytes) throws(StoreError) in
-          try owner.share(revision, content: bytes)
+          try owner.distribute(revision, content: bytes)
         }
       }
       try offer("r1", by: owner)

@@ -44,7 +44,7 @@ package final class RevisionExchange {
   }
 
   /// Replaces the content of a revision with the one for the archives of all nodes, now that it comes into force.
-  package func share(_ revision: String, content: ByteView) throws(StoreError) {
+  package func distribute(_ revision: String, content: ByteView) throws(StoreError) {
     try client.execute(
       """
       INSERT INTO ruled.revisions (revision, content, node, time) VALUES ($1::text, $2::bytea, $3::text, clock_timestamp()) \
@@ -52,7 +52,7 @@ package final class RevisionExchange {
       """, [.text(revision), .bytes(content), .text(identity.name)], "the revision can't be shared")
   }
 
-  /// Calls `body` with the content of each revision that was offered or shared since the last call, the earliest first.
+  /// Calls `body` with the content of each revision that was offered or distributed since the last call, the earliest first.
   package func takeLater(_ body: (ByteView) throws(StoreError) -> Void) throws(StoreError) {
     let rows: PostgresRows
     do throws(StoreError) {

@@ -165,7 +165,7 @@ struct RulesBuilder {
   func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin?) {
     do throws(StoreError) {
       if let origin { try services.revisions.keep(catalog, from: origin) }
-      try services.agreement?.share(catalog.revision)
+      try services.agreement?.distribute(catalog.revision)
     } catch {
       services.log.error("the sources of revision \(catalog.revision) can't be kept: \(error)")
     }

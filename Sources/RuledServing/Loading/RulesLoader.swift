@@ -62,7 +62,7 @@ final class RulesLoader {
     do throws(StoreError) { try services.context.steps.load(from: services.context.store) } catch {
       throw StartError("what leads states back to earlier versions can't be read from the store: \(error)")
     }
-    do throws(StoreError) { try services.agreement?.takeShared() } catch {
+    do throws(StoreError) { try services.agreement?.takeDistributed() } catch {
       services.log.error("revisions of earlier owners may be missing in the archive of this node: \(error)")
     }
     let start = try builder.start()

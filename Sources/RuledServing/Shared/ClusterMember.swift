@@ -52,10 +52,10 @@ package protocol ClusterRules: AnyObject, Sendable {
   var revisions: RevisionArchive { get }
 
   /// Lets the other nodes take a revision that the archive has.
-  func share(_ revision: String) throws(StoreError)
+  func distribute(_ revision: String) throws(StoreError)
 
-  /// Takes what other nodes have shared into the archive.
-  func takeShared() throws(StoreError)
+  /// Takes what other nodes have distributed into the archive.
+  func takeDistributed() throws(StoreError)
 
   /// Waits until all other live nodes have loaded the rules; throws an error that names the node which can't, and why.
   ///

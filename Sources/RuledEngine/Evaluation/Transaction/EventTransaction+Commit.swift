@@ -41,7 +41,7 @@ extension EventTransaction {
     if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.loaded) }
     try items.apply(
       vm.operations, of: run.plugin, event, subject: subject,
-      allowance: run.sends + run.immediateTimers > 0 ? share : .none,
+      allowance: run.sends + run.immediateTimers > 0 ? allowanceOfEach : .none,
       timers: timerBounds(of: run.plugin.loaded, cascade),
       cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)
     if run.operations.contains(.count) {
@@ -105,7 +105,7 @@ extension EventTransaction {
   }
 
   /// The allowance of each message that the event sends, and of each timer that follows like a message.
-  private var share: Allowance {
+  private var allowanceOfEach: Allowance {
     var sends = 0, timers = 0, publications = 0
     forEachTouched { run in
       guard !run.hasFailed else { return }
