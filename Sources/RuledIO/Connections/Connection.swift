@@ -331,7 +331,9 @@ package final class Connection {
       noteUse()
       lineStart = table.loop.now
     }
-    if inputEnded, deliversLastLine, phase == .lines, !isPaused, let item = framer.lastLine() { deliver(item, to: handler) }
+    if inputEnded, deliversLastLine, phase == .lines, !isPaused, let item = framer.lastLine() {
+      deliver(item, to: handler)
+    }
     isDelivering = false
     if isPaused, isOpen { return updateInterest() }
     if phase == .closed || inputEnded || framer.isEmpty {

@@ -122,7 +122,8 @@ final class Services: Sendable {
     }
   }
 
-  func takePermit(_ permits: ConnectionPermits, for owner: ConnectionPermits.Owner, isAdmin: Bool) -> ConnectionPermit? {
+  func takePermit(_ permits: ConnectionPermits, for owner: ConnectionPermits.Owner, isAdmin: Bool) -> ConnectionPermit?
+  {
     permits.take(owner, isAdmin: isAdmin, now: UInt64(MonotonicClock.milliseconds))
   }
 

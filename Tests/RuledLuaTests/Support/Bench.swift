@@ -89,7 +89,8 @@ final class Bench {
   ) -> Outcome {
     var outcome = Outcome()
     let result = withEvent(event, id: id, type: type, state: state, seed: seed, explain: false) { event in
-      vm.runEvent(&event, budget: budget, rules: vm.manifest.order, stateLimit: Limits.stateKiB << 10, uncounted: uncounted)
+      vm.runEvent(
+        &event, budget: budget, rules: vm.manifest.order, stateLimit: Limits.stateKiB << 10, uncounted: uncounted)
     }
     switch result {
     case .ended: outcome.state = String(decoding: vm.output, as: UTF8.self)

@@ -309,7 +309,8 @@ final class PluginRun {
     guard transaction.event.isExplained else { return try runInOrder(rules, vm, in: transaction) }
     for (index, rule) in rules.enumerated() {
       do throws(Failure) { try runInOrder([rule], vm, in: transaction) } catch {
-        transaction.trace.skip(rules[(index + 1)...], of: plugin.loaded, reason: "a rule of the plugin failed before it")
+        transaction.trace.skip(
+          rules[(index + 1)...], of: plugin.loaded, reason: "a rule of the plugin failed before it")
         throw error
       }
     }
@@ -320,7 +321,8 @@ final class PluginRun {
     let loaded = plugin.loaded
     for rule in rules {
       let before = vm.operations.count
-      let result = transaction.event.isExplained ? transaction.trace.runTraced(rule, of: loaded, on: vm) : vm.runRule(rule)
+      let result =
+        transaction.event.isExplained ? transaction.trace.runTraced(rule, of: loaded, on: vm) : vm.runRule(rule)
       guard result != .failed else { throw vm.failure(rule: loaded.manifest.rules[rule].name) }
       guard result == .done else { continue }
       try runRaised(from: before, vm, in: transaction)
