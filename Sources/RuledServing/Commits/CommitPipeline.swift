@@ -69,7 +69,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       error = error ?? failed
     }
     if error != nil { lock.wakeAll() }
-    return (lock.locked { submission.result }, error)
+    return (lock.locked { queue.takeResult(of: submission) }, error)
   }
 
   /// Accepts submissions of a worker again, which knows of its loss.
@@ -191,14 +191,14 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       if pending.number == nil {
         report(pending, .lost)
       } else if pending.isAwaited {
-        pending.submission.result = .durable
+        queue.keep(.durable, of: pending.submission)
       }
     }
   }
 
   private func report(_ pending: CommitQueue.Pending, _ result: CommitResult) {
     if pending.isAwaited {
-      pending.submission.result = result
+      queue.keep(result, of: pending.submission)
     } else {
       clients[pending.worker].mailbox.send(.lost(pending.submission, result))
     }

@@ -14,8 +14,6 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   private(set) var recipients = WorkerSet()
   private(set) var starts: [EventStarts] = []
   private let readers = Atomic<Int>(1)
-  /// Its result, if its worker waits for one; set by the thread that syncs it, under the pipeline's lock.
-  var result = CommitResult.lost
 
   /// The most bytes that a submission may take and be recycled.
   private static let mostBytes = 1 << 20
@@ -61,7 +59,6 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
     recipients = WorkerSet()
     removeStarts()
     readers.store(1, ordering: .relaxed)
-    result = .lost
     return true
   }
 }
