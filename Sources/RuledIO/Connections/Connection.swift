@@ -209,7 +209,7 @@ package final class Connection {
   func queueForTickEnd() {
     guard !isQueued else { return }
     isQueued = true
-    table.queueForTickEnd(self)
+    table.finishLater(self)
   }
 
   /// Writes, then resumes reading or closes if it is time for that.
@@ -324,7 +324,7 @@ package final class Connection {
     isDelivering = true
     var isUsed = false
     while phase == .lines, !isPaused, let item = framer.nextLine() {
-      deliver(item, to: handler)
+      handOver(item, to: handler)
       isUsed = true
     }
     if isUsed {
@@ -332,7 +332,7 @@ package final class Connection {
       lineStart = table.loop.now
     }
     if inputEnded, deliversLastLine, phase == .lines, !isPaused, let item = framer.lastLine() {
-      deliver(item, to: handler)
+      handOver(item, to: handler)
     }
     isDelivering = false
     if isPaused, isOpen { return updateInterest() }
@@ -342,7 +342,7 @@ package final class Connection {
     }
   }
 
-  private func deliver(_ item: LineFramer.Item, to handler: any ConnectionHandler) {
+  private func handOver(_ item: LineFramer.Item, to handler: any ConnectionHandler) {
     switch item {
     case .line(let line): handler.receive(line: line, on: self)
     case .skipped(let reason): handler.reportSkippedLine(reason, on: self)

@@ -87,7 +87,7 @@ package final class ConnectionTable {
 
   // MARK: The end of a tick
 
-  func queueForTickEnd(_ connection: Connection) { queued.append(connection) }
+  func finishLater(_ connection: Connection) { queued.append(connection) }
 
   /// Ends the tick of each queued connection, and of connections queued meanwhile.
   private func writeOutput() {

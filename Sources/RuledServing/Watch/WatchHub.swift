@@ -102,7 +102,7 @@ final class WatchHub: Sendable {
         state.last += UInt64(log.count)
         state.bytes += log.bytes.capacity
       }
-      evict(&state)
+      dropOld(&state)
       guard !state.waiting.isEmpty else { return [] }
       let woken = Array(state.waiting.values)
       state.waiting.removeAll(keepingCapacity: true)
@@ -111,7 +111,7 @@ final class WatchHub: Sendable {
     for wake in woken { wake() }
   }
 
-  private func evict(_ state: inout State) {
+  private func dropOld(_ state: inout State) {
     let oldest = Self.oldest(state)
     if state.forgotten.count > 2 * Limits.watchHistory {
       state.forgotten = state.forgotten.filter { $0.value > oldest }

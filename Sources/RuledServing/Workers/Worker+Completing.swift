@@ -125,7 +125,7 @@ extension Worker {
   }
 
   /// Sends the replies of another worker's submission to this worker's connections.
-  func sendReplies(ofForeign durable: Submission) {
+  func sendForeignReplies(of durable: Submission) {
     for reply in durable.replies where reply.target.receiver == .worker(index) && reply.cascade == nil {
       replies.dispatch(durable.bytes(of: reply), to: reply.target)
     }

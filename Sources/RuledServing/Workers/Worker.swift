@@ -179,7 +179,7 @@ final class Worker {
         if durable.worker == index {
           complete(durable.submission, .durable)
         } else {
-          sendReplies(ofForeign: durable.submission)
+          sendForeignReplies(of: durable.submission)
         }
         endUse(of: durable.submission)
       }
