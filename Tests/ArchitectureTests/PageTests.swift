@@ -53,6 +53,21 @@ import Testing
     #expect(files.contains { Self.declares($0.text, String(parts[1])) }, "no file of \(parts[0]) declares \(parts[1])")
   }
 
+  /// Requirements, which end with their signature, and private helpers do not count.
+  @Test func `no type of the walk has a function with the name of another type's step`() {
+    let steps = Dictionary(Self.walk.map { $0.split(separator: ".") }.map { ($0[1], $0[0]) }, uniquingKeysWith: { $1 })
+    for type in Set(steps.values) {
+      for file in Self.code where file.path.contains("/Sources/") && Self.isFile(file.path, of: type) {
+        for line in file.text.split(separator: "\n") where !line.hasSuffix(")") && !line.contains("private ") {
+          let words = line.split { !$0.isLetter && !$0.isNumber }
+          guard let index = words.firstIndex(of: "func"), index + 1 < words.count else { continue }
+          let owner = steps[words[index + 1]] ?? type
+          #expect(owner == type, "\(type) has \(words[index + 1]), which is a step of \(owner)")
+        }
+      }
+    }
+  }
+
   /// Whether a file is one of a type.
   static func isFile(_ path: String, of type: some StringProtocol) -> Bool {
     let name = path.split(separator: "/").last ?? ""
