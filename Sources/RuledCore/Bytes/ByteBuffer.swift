@@ -52,6 +52,7 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     if used + extra > room { grow(by: extra) }
   }
 
+  @_effects(releasenone)
   @inline(never)
   @usableFromInline
   func grow(by extra: Int) {

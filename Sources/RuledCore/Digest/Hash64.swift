@@ -2,6 +2,7 @@
 ///
 /// Clients choose the names of subjects, and can't choose names whose hashes collide. Another process gets
 /// other hashes: nothing may store them or depend on them.
+@_effects(releasenone)
 package func hash64(_ bytes: ByteView) -> UInt64 { wyhash(bytes, HashKey.process) }
 
 /// A fast hash of bytes, the same in every process: for stored hashes, for checksums, and for repeatable results.

@@ -47,8 +47,10 @@ package final class EngineClock: Sendable {
   }
 
   package var now: Timestamp {
-    if isManual { return Timestamp(microseconds: manual.load(ordering: .acquiring)) }
-    return script.map { Timestamp(microseconds: $0.wall.load(ordering: .relaxed)) } ?? Self.wall
+    @_effects(releasenone) get {
+      if isManual { return Timestamp(microseconds: manual.load(ordering: .acquiring)) }
+      return script.map { Timestamp(microseconds: $0.wall.load(ordering: .relaxed)) } ?? Self.wall
+    }
   }
 
   package func set(_ time: Timestamp) { manual.store(time.microseconds, ordering: .releasing) }
@@ -61,7 +63,11 @@ package final class EngineClock: Sendable {
   ///
   /// It began as the wall time when the store was new, and continues over restarts (`StoredTime`). Expiries are written and compared in this
   /// time only. With a manual clock it is the manual time.
-  package var steady: Int64 { isManual ? manual.load(ordering: .acquiring) : elapsed + lead.load(ordering: .relaxed) }
+  package var steady: Int64 {
+    @_effects(releasenone) get {
+      isManual ? manual.load(ordering: .acquiring) : elapsed + lead.load(ordering: .relaxed)
+    }
+  }
 
   func resume(steady time: Int64) { lead.store(time - elapsed, ordering: .relaxed) }
 

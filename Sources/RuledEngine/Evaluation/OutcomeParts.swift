@@ -22,6 +22,7 @@ final class OutcomeParts {
     failure.json.write(to: failures)
   }
 
+  @_effects(releasenone)
   func addDecisions(in operations: Operations, of plugin: Catalog.Plugin) {
     var isFirst = true
     for index in operations.indices {
@@ -41,6 +42,7 @@ final class OutcomeParts {
     if !isFirst { decisions.append(UInt8(ascii: "}")) }
   }
 
+  @_effects(releasenone)
   func add(_ effect: Operation.Effect, of plugin: Catalog.Plugin) {
     var json = JSONWriter(continuing: effects)
     json.beginObject()

@@ -3,6 +3,7 @@ import RuledLua
 
 /// A plugin on one worker: its VM, and its data that lasts from event to event.
 final class WorkerPlugin {
+  /// Its rules; a copy that this worker alone uses.
   let loaded: Catalog.Plugin
   /// Its index in the catalog.
   let index: Int
@@ -15,7 +16,7 @@ final class WorkerPlugin {
   private var knownSender: MessageSender?
 
   init(_ loaded: Catalog.Plugin, index: Int, vm: PluginVM? = nil) {
-    self.loaded = loaded
+    self.loaded = Catalog.Plugin(copying: loaded)
     self.index = index
     self.vm = vm
   }

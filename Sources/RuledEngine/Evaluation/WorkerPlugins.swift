@@ -120,6 +120,7 @@ private struct ListenerTable {
   private var slots: [Listeners?] = Array(repeating: nil, count: slotCount)
 
   /// The listeners of a type, if the cache has them.
+  @_effects(releasenone)
   func find(_ type: ByteView, hash: UInt64) -> Listeners? {
     guard let known = slots[Self.slot(hash)], known.hash == hash, known.type.count == type.count else { return nil }
     return known.type.withView { ByteOrder.equal($0, type) } ? known : nil

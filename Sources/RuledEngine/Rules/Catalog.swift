@@ -49,6 +49,13 @@ package final class Catalog: Sendable {
       nameBytes = text.bytes.extracting(..<length)
       quotedName = text.bytes.extracting(length...)
     }
+
+    /// A worker's own, whose references other threads don't count: a count that threads share passes from processor to processor.
+    convenience init(copying other: Plugin) {
+      self.init(
+        source: other.source, manifest: other.manifest, runtime: other.runtime, readyVMs: other.readyVMs,
+        generation: other.generation, digest: other.digest)
+    }
   }
 
   /// The plugins in order of name.

@@ -13,15 +13,18 @@ func answerCall(
   context: UnsafeMutableRawPointer?, call: Int32, arguments: UnsafePointer<rb_value>?, count: Int32,
   results: UnsafeMutablePointer<rb_value>?
 ) -> Int32 {
-  guard let vm = pluginVM(context), let results else { return 0 }
+  guard let context, let results else { return 0 }
   let values = UnsafeBufferPointer(start: arguments, count: Int(count))
-  var answers = HostAnswers(results, vm.answer)
-  do throws(HostRefusal) {
-    try vm.answer(rb_call(UInt32(call)), HostArguments(values), &answers)
-    return Int32(answers.count)
-  } catch {
-    answers.refuse(error)
-    return -1
+  // The VM outlives the call, so that no reference is counted.
+  return Unmanaged<PluginVM>.fromOpaque(context)._withUnsafeGuaranteedRef { vm in
+    var answers = HostAnswers(results, vm.answer)
+    do throws(HostRefusal) {
+      try vm.answer(rb_call(UInt32(call)), HostArguments(values), &answers)
+      return Int32(answers.count)
+    } catch {
+      answers.refuse(error)
+      return -1
+    }
   }
 }
 

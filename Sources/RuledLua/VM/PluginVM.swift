@@ -318,13 +318,15 @@ extension PluginVM {
   package var hasCompared: Bool { rb_test_compared(handle) }
 
   /// The result of the last call, as JSON: the state or a function's result; valid until the next call.
-  package var output: ByteView { rb_result(handle).raw }
+  package var output: ByteView { @_effects(releasenone) get { rb_result(handle).raw } }
 
   /// The operations that rules asked for since `begin`; valid until the next call.
   package var operations: Operations {
-    var count = 0
-    let first = rb_ops(handle, &count)
-    return Operations(UnsafeBufferPointer(start: first, count: count), bytes: rb_op_bytes(handle))
+    @_effects(releasenone) get {
+      var count = 0
+      let first = rb_ops(handle, &count)
+      return Operations(UnsafeBufferPointer(start: first, count: count), bytes: rb_op_bytes(handle))
+    }
   }
 
   /// From now on, records which rules run on each event; instructions are counted of those events whose seed has no bit in common with `mask`.

@@ -62,9 +62,11 @@ extension Worker {
   @discardableResult
   func call(_ request: RequestView, _ target: ReplyTarget) -> Int {
     if delegate(request, to: target) { return 0 }
-    if request.method == .watch || request.method == .unwatch {
+    switch request.method {
+    case .watch, .unwatch:
       callWatch(request, target)
       return 0
+    default: break
     }
     let bytes = submission.replyBytes
     let idStart = bytes.count
@@ -75,12 +77,14 @@ extension Worker {
     do throws(RequestError) {
       ReplyWriter.beginResult(id: request.id, to: bytes)
       switch request.method {
-      case .event: cascade = try evaluateEvent(request, for: target, into: bytes)
+      case .event:
+        cascade = try evaluateEvent(request, for: target, into: bytes)
+        // One that commits nothing is a repeat or a dry run: it shows committed values.
+        if evaluator.isQuiet { try services.checkRead() }
       case .query: try query(QueryParams(request), into: bytes)
       default: try administrate(request, target, into: bytes)
       }
-      // An event that commits nothing is a repeat or a dry run: it shows committed values.
-      if Self.showsState(request.method) || request.method == .event && evaluator.isQuiet { try services.checkRead() }
+      if Self.showsState(request.method) { try services.checkRead() }
       ReplyWriter.endResult(to: bytes)
     } catch {
       bytes.truncate(to: start)
@@ -107,7 +111,12 @@ extension Worker {
   }
 
   /// Whether a method's reply leaves before the commits in flight, even while the store fails, as it shows none of their writes.
-  private static func isIndependentOfCommits(_ method: Method) -> Bool { method == .health || method == .rules }
+  private static func isIndependentOfCommits(_ method: Method) -> Bool {
+    switch method {
+    case .health, .rules: true
+    default: false
+    }
+  }
 
   /// Whether a method shows committed values, and commits nothing, which would fail once another node owns the log.
   static func showsState(_ method: Method) -> Bool {

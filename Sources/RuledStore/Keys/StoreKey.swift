@@ -57,6 +57,7 @@ package enum StoreKey {
   /// The most bytes that source and id have together when they are in the key themselves; longer ones have a digest there.
   package static let longestPlainIdentity = 64
 
+  @_effects(releasenone)
   package static func record(_ subject: some KeyPart, into buffer: ByteBuffer) {
     subjectPrefix(.record, subject, into: buffer)
   }

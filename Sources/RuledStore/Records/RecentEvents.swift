@@ -23,6 +23,7 @@ package struct RecentEvents {
   /// When the outcome of the latest event of that hash expires, in seconds since 1970; nil when there is none.
   ///
   /// - Complexity: O(`count`)
+  @_effects(releasenone)
   package func seconds(of hash: UInt64) -> UInt32? {
     let wanted = hash.bigEndian
     var offset = (count - 1) * RecentEvent.byteCount
@@ -51,6 +52,7 @@ package struct RecentEvent: Sendable, Equatable {
   /// When its outcome expires, in seconds since 1970.
   package var seconds: UInt32
 
+  @_effects(releasenone)
   package init(hash: UInt64, seconds: UInt32) {
     self.hash = hash
     self.seconds = seconds

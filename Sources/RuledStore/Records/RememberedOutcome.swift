@@ -59,6 +59,7 @@ package struct RememberedOutcome {
   /// Appends the value, which expires at `expiry` in microseconds since 1970.
   ///
   /// `id` is the event's, empty when the key has it; `digest` is of the event's type and data.
+  @_effects(releasenone)
   package func write(expiring expiry: Int64, id: ByteView, digest: UInt64, into buffer: ByteBuffer) {
     buffer.append(bigEndian: UInt64(bitPattern: expiry))
     buffer.append(varint: version)

@@ -22,6 +22,7 @@ package enum SubjectRecord {
   static let mostRecent = 255
 
   /// Appends the part before the plugins, with at most `mostRecent` events.
+  @_effects(releasenone)
   package static func writeHeader(
     version: UInt64, until: RememberedUntil, recent: [RecentEvent], into buffer: ByteBuffer
   ) {
@@ -37,6 +38,7 @@ package enum SubjectRecord {
   }
 
   /// Appends one plugin's state, JSON text of a version from 1 on, behind the header and the plugins before it.
+  @_effects(releasenone)
   package static func writePlugin(_ name: some KeyPart, state: ByteView, version: Int = 1, into buffer: ByteBuffer) {
     buffer.append(varint: UInt64(name.partCount))
     name.appendPart(to: buffer)

@@ -40,6 +40,7 @@ package struct SubjectRecordView {
   /// The state of the plugin called `name`; nil when it has none.
   ///
   /// - Complexity: O(plugins)
+  @_effects(releasenone)
   package func state(of name: ByteView) -> PluginState? {
     var reader = ByteReader(plugins)
     while let (plugin, state) = Self.plugin(&reader) {

@@ -25,20 +25,24 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
 
   deinit { content.deallocate() }
 
-  package var isEmpty: Bool { content.count == 0 }
+  package var isEmpty: Bool { @_effects(releasenone) get { content.count == 0 } }
 
   package var count: Int { Int(content.count) }
 
   /// How many bytes the writes take, keys, values and lengths.
-  package var byteCount: Int { content.used }
+  package var byteCount: Int { @_effects(releasenone) get { content.used } }
 
-  package var mark: Mark { Mark(used: content.used, count: content.count) }
+  package var mark: Mark {
+    @_effects(releasenone) get { Mark(used: content.used, count: content.count) }
+  }
 
   /// The bytes of the writes; valid until the set changes.
   package var records: ByteView { ByteView(start: content.base, count: content.used) }
 
+  @_effects(releasenone)
   package func put(_ key: ByteView, _ value: ByteView) { content.append(.put, key, value) }
 
+  @_effects(releasenone)
   package func delete(_ key: ByteView) { content.append(.delete, key) }
 
   /// The write that begins at an offset: `byteCount` before it was added.
@@ -53,6 +57,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   /// Adds a record for the journal about the writes before it: `head` is laid out by the journal, `text` is an event.
   ///
   /// - Complexity: O(1) amortized, besides copying the bytes.
+  @_effects(releasenone)
   package func journal(_ head: ByteView, _ text: ByteView) {
     content.append(.journal, head, text)
   }

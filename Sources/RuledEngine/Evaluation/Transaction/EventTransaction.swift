@@ -144,9 +144,11 @@ final class EventTransaction {
     let listeners = plugins.listeners(to: queue.type(of: queued))
     if queued.origin == .sent { try checkArrived(listeners) }
     if event.isExplained { beginExplanation(ofEventAt: index, isHeard: !listeners.plugins.isEmpty) }
-    for listener in listeners.plugins where !queued.isRaised(by: listener.plugin) {
-      if let retriedPlugin, !queued.isRaised, listener.plugin != retriedPlugin { continue }
-      withRun(of: listener.plugin) { $0.takeEvent(at: index, rules: listener.rules, in: self) }
+    for place in listeners.plugins.indices {
+      let plugin = listeners.plugins[place].plugin
+      if queued.isRaised(by: plugin) { continue }
+      if let retriedPlugin, !queued.isRaised, plugin != retriedPlugin { continue }
+      withRun(of: plugin) { $0.takeEvent(at: index, rules: listeners.plugins[place].rules, in: self) }
     }
   }
 
