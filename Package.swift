@@ -134,7 +134,7 @@ let package = Package(
       "RuledTool",
       [
         "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
-        "RuledReports", "RuledStore", "RuledWire", "CEdit",
+        "RuledReports", "RuledStore", "RuledWire", "CEdit", "CLinux",
       ]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledDaemon"], swiftSettings: strict, linkerSettings: boundAtStart),

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -30,6 +31,11 @@ int64_t cl_copy(int from, int to, size_t bytes) {
   ssize_t count = copy_file_range(from, NULL, to, NULL, bytes, 0);
   if (count >= 0 || (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)) return count;
   return sendfile(to, from, NULL, bytes);
+}
+
+int cl_poll(struct pollfd *polled, size_t count, uint64_t nanoseconds) {
+  struct timespec time = { .tv_sec = (time_t)(nanoseconds / 1000000000), .tv_nsec = (long)(nanoseconds % 1000000000) };
+  return ppoll(polled, (nfds_t)count, &time, NULL);
 }
 
 void cl_lower_priority(int nice_value, bool idle_disk) {

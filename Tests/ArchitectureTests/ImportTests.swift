@@ -34,7 +34,7 @@ import Testing
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
-      "RuledReports", "RuledStore", "RuledWire", "CEdit",
+      "RuledReports", "RuledStore", "RuledWire", "CEdit", "CLinux",
     ],
     "ruled": ["RuledDaemon"],
     "ruled-courier": ["RuledDelivery", "RuledIO", "RuledLua"],

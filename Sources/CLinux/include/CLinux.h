@@ -2,6 +2,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,9 @@ void cl_begin_sync(int descriptor, int64_t offset, int64_t length);
 
 /* Copies at most so many bytes from one file's position to the other's; gives how many, 0 at the end, or -1 with errno. */
 int64_t cl_copy(int from, int to, size_t bytes);
+
+/* poll(2) with a time-out in nanoseconds. */
+int cl_poll(struct pollfd *polled, size_t count, uint64_t nanoseconds);
 
 /* Lets other threads go before the calling one, and before those that it starts: the higher `nice_value`, the less processor time it gets beside them.
    With `idle_disk` its reads and writes wait for those of others, where the disk's scheduler knows priorities. */

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import RuledCore
 
@@ -88,18 +89,10 @@ private struct BenchReply {
   }
 
   private static func offset(after text: StaticString, in bytes: ByteView) -> Int? {
-    let length = text.utf8CodeUnitCount
-    guard let base = bytes.baseAddress else { return nil }
-    var at = 0
-    while at + length <= bytes.count {
-      guard let found = memchr(base + at, Int32(text.utf8Start.pointee), bytes.count - length - at + 1) else {
-        return nil
-      }
-      at = UnsafeRawPointer(found) - base
-      if memcmp(found, text.utf8Start, length) == 0 { return at + length }
-      at += 1
-    }
-    return nil
+    guard let start = bytes.baseAddress,
+      let found = cl_find(start, bytes.count, text.utf8Start, text.utf8CodeUnitCount)
+    else { return nil }
+    return found - start + text.utf8CodeUnitCount
   }
 
   private static func number(at start: Int?, in line: ByteView) -> Int64? {

@@ -1,9 +1,10 @@
+internal import CLinux
 internal import Glibc
 internal import RuledCore
 internal import RuledJSON
 internal import RuledWire
 
-/// Sends the events of a `rulectl bench` and counts the replies, on one thread with `pselect`.
+/// Sends the events of a `rulectl bench` and counts the replies, on one thread.
 ///
 /// At a rate, each request is due at a fixed time, and its latency is measured from then, even if its pipeline was full
 /// and it was sent later. So a daemon that stops for a second is charged for every request of that second: there is no
@@ -18,7 +19,7 @@ struct BenchPump {
   private let connections: [BenchConnection]
   /// Makes the events' ids differ from those of other runs.
   private let runID: String
-  private var descriptors = DescriptorSet()
+  private var polled: [pollfd]
   private var random = SystemRandomNumberGenerator()
   private var tally = BenchTally()
   /// How many requests became due, at a rate.
@@ -33,12 +34,7 @@ struct BenchPump {
       connections.append(try BenchConnection(path: path, index: index, pipeline: plan.pipeline))
     }
     self.connections = connections
-    for connection in connections {
-      guard connection.descriptor < DescriptorSet.limit else {
-        throw ToolError("too many connections for this program; give fewer with --connections")
-      }
-      descriptors.insert(connection.descriptor)
-    }
+    polled = connections.map { pollfd(fd: $0.descriptor, events: 0, revents: 0) }
     runID = String(UInt64.random(in: .min ... .max), radix: 36)
   }
 
@@ -74,18 +70,14 @@ struct BenchPump {
   private var hasInFlight: Bool { connections.contains { $0.inFlight > 0 || $0.sent < $0.due } }
 
   private mutating func exchange() throws(ToolError) {
-    var readable = descriptors
-    var writable = DescriptorSet()
-    for connection in connections where connection.isBlocked { writable.insert(connection.descriptor) }
-    guard
-      DescriptorSet.wait(reading: &readable, writing: &writable, nanoseconds: wait(from: MonotonicClock.nanoseconds))
-    else {
-      return
+    for (index, connection) in connections.enumerated() {
+      polled[index].events = Int16(connection.isBlocked ? POLLIN | POLLOUT : POLLIN)
     }
+    guard cl_poll(&polled, polled.count, wait(from: MonotonicClock.nanoseconds)) > 0 else { return }
     let arrived = MonotonicClock.nanoseconds
-    for connection in connections {
-      if writable.contains(connection.descriptor) { try connection.flush() }
-      guard readable.contains(connection.descriptor) else { continue }
+    for (connection, poll) in zip(connections, polled) where poll.revents != 0 {
+      if poll.revents & Int16(POLLOUT) != 0 { try connection.flush() }
+      guard poll.revents & ~Int16(POLLOUT) != 0 else { continue }
       try connection.receive(&tally, now: arrived, isInTime: arrived < endTime)
       try refill(connection, arrived)
     }
@@ -149,32 +141,5 @@ struct BenchPump {
       writer.endObject()
     }
     buffer.append(UInt8(ascii: "\n"))
-  }
-}
-
-/// A set of descriptors for `pselect`, which can wait for microseconds where `poll` waits for milliseconds.
-private struct DescriptorSet {
-  /// Descriptors below this can be in a set.
-  static let limit = Int32(MemoryLayout<fd_set>.size * 8)
-
-  private var bits = fd_set()
-  /// One above the highest descriptor in the set.
-  private var end: Int32 = 0
-
-  func contains(_ descriptor: Int32) -> Bool {
-    withUnsafeBytes(of: bits) { $0[Int(descriptor) / 8] & (1 << UInt8(descriptor % 8)) != 0 }
-  }
-
-  mutating func insert(_ descriptor: Int32) {
-    precondition(descriptor >= 0 && descriptor < Self.limit)
-    end = max(end, descriptor + 1)
-    withUnsafeMutableBytes(of: &bits) { $0[Int(descriptor) / 8] |= 1 << UInt8(descriptor % 8) }
-  }
-
-  /// Waits, for less than a second, until a descriptor of the first set can be read or one of the second written, and
-  /// removes all others; false if none is left.
-  static func wait(reading: inout DescriptorSet, writing: inout DescriptorSet, nanoseconds: UInt64) -> Bool {
-    var time = timespec(tv_sec: 0, tv_nsec: Int(nanoseconds))
-    return pselect(max(reading.end, writing.end), &reading.bits, &writing.bits, nil, &time, nil) > 0
   }
 }
