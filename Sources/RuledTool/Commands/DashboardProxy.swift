@@ -1,24 +1,24 @@
 internal import Glibc
 internal import RuledCore
+internal import RuledThreads
 
 /// Serves a daemon that listens on its Unix socket alone on a port of the loopback interface, for a browser.
 ///
 /// Bytes are passed on as they are. Each connection to the daemon begins with the line of the PROXY protocol: so the daemon asks each sender of
 /// requests for a session, as everybody on this host can connect to the port, and does not trust the credentials of this process.
-final class DashboardProxy {
+final class DashboardProxy: Sendable {
   /// How many connections are served at a time; others wait.
   private static let connectionLimit = 128
+  private static let stackBytes = 256 << 10
 
   let port: UInt16
   private let listener: Int32
   private let socket: String
-  private var connections: [ProxiedConnection] = []
 
   /// Listens on a port of 127.0.0.1; 0 lets the system choose it.
   init(port: UInt16, socket: String) throws(ToolError) {
     self.socket = socket
-    let listener = Glibc.socket(
-      AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    let listener = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var yes: Int32 = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()
@@ -41,107 +41,53 @@ final class DashboardProxy {
 
   deinit { close(listener) }
 
-  func run() throws(ToolError) -> Never {
-    while true { step() }
-  }
-
-  /// Waits for the next bytes or connections and passes them on.
-  private func step() {
-    let takesMore = connections.count < Self.connectionLimit
-    var polled = [pollfd(fd: takesMore ? listener : -1, events: Int16(POLLIN), revents: 0)]
-    for connection in connections { polled += connection.polled }
-    guard poll(&polled, nfds_t(polled.count), -1) > 0 else { return }
-    for (index, connection) in connections.enumerated() {
-      connection.move(polled[1 + 2 * index].revents, polled[2 + 2 * index].revents)
+  func run() throws -> Never {
+    for number in 1..<Self.connectionLimit {
+      _ = try Thread(name: "proxy-\(number)", stackBytes: Self.stackBytes) { [self] in while true { serve() } }
     }
-    connections.removeAll { $0.isOver }
-    if polled[0].revents != 0 { accept() }
+    while true { serve() }
   }
 
-  private func accept() {
-    let browser = Glibc.accept(listener, nil, nil)
+  /// Waits for a connection, and passes its bytes on until the daemon ends it.
+  private func serve() {
+    let browser = accept(listener, nil, nil)
     guard browser >= 0 else { return }
-    _ = fcntl(browser, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(browser, F_SETFL, O_NONBLOCK)
-    do throws(ToolError) {
+    defer { close(browser) }
+    do {
       let daemon = try Client.connect(to: socket)
-      _ = fcntl(daemon, F_SETFL, O_NONBLOCK)
-      connections.append(ProxiedConnection(browser: browser, daemon: daemon))
-    } catch {
-      let body = "\(error.message)\n"
-      let answer = Array(
-        "HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: \(body.utf8.count)\r\nconnection: close\r\n\r\n\(body)"
-          .utf8)
-      _ = send(browser, answer, answer.count, Int32(MSG_NOSIGNAL))
-      close(browser)
-    }
-  }
-}
-
-/// One connection of a browser and the one to the daemon that serves it.
-private final class ProxiedConnection {
-  /// The bytes on their way from one socket to the other.
-  private struct Pipe {
-    static let capacity = 64 << 10
-
-    let bytes = ByteBuffer()
-    var isAtEnd = false
-    /// Whether the destination was told so, or takes no more.
-    var isOver = false
-
-    var wantsMore: Bool { !isAtEnd && bytes.count < Self.capacity }
-    var hasMore: Bool { !isOver && (bytes.count > 0 || isAtEnd) }
-
-    mutating func fill(from source: Int32) {
-      guard wantsMore else { return }
-      let read = bytes.read(from: source)
-      if read == 0 || read < 0 && errno != EAGAIN && errno != EINTR { isAtEnd = true }
-    }
-
-    mutating func drain(to destination: Int32) {
-      guard !isOver else { return }
-      if !bytes.send(to: destination) { (isAtEnd, isOver) = (true, true) }
-      if isAtEnd, bytes.count == 0, !isOver {
-        shutdown(destination, Int32(SHUT_WR))
-        isOver = true
+      defer { close(daemon) }
+      Self.send("PROXY UNKNOWN\r\n", to: daemon)
+      let requests = try Thread(name: "proxy-requests", stackBytes: Self.stackBytes) {
+        Self.pass(from: browser, to: daemon)
       }
+      Self.pass(from: daemon, to: browser)
+      for descriptor in [browser, daemon] { shutdown(descriptor, Int32(SHUT_RDWR)) }
+      requests.join()
+    } catch {
+      let body = ErrorReport(error).lines.map { "\($0)\n" }.joined()
+      let head = "content-type: text/plain; charset=utf-8\r\ncontent-length: \(body.utf8.count)\r\nconnection: close"
+      Self.send("HTTP/1.1 502 Bad Gateway\r\n\(head)\r\n\r\n\(body)", to: browser)
     }
   }
 
-  private let browser: Int32
-  private let daemon: Int32
-  private var requests = Pipe()
-  private var responses = Pipe()
-
-  init(browser: Int32, daemon: Int32) {
-    self.browser = browser
-    self.daemon = daemon
-    requests.bytes.append("PROXY UNKNOWN\r\n" as StaticString)
+  /// Passes bytes on until one side ends, and says so to the destination.
+  private static func pass(from source: Int32, to destination: Int32) {
+    let bytes = ByteBuffer(capacity: 65_536)
+    while true {
+      let count = bytes.read(from: source)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0, send(bytes.bytes, to: destination) else { break }
+      bytes.removeAll()
+    }
+    shutdown(destination, Int32(SHUT_WR))
   }
 
-  deinit {
-    close(browser)
-    close(daemon)
-  }
+  private static func send(_ text: String, to destination: Int32) { _ = text.withView { send($0, to: destination) } }
 
-  var isOver: Bool { responses.isOver }
-
-  /// The events to wait for at the browser's socket, and at the daemon's.
-  var polled: [pollfd] {
-    [Self.polled(browser, requests, responses), Self.polled(daemon, responses, requests)]
-  }
-
-  private static func polled(_ descriptor: Int32, _ incoming: Pipe, _ outgoing: Pipe) -> pollfd {
-    let events = Int16((incoming.wantsMore ? POLLIN : 0) | (outgoing.hasMore ? POLLOUT : 0))
-    return pollfd(fd: events == 0 ? -1 : descriptor, events: events, revents: 0)
-  }
-
-  /// Passes on as many bytes as the sockets allow, by the events that came.
-  func move(_ browserEvents: Int16, _ daemonEvents: Int16) {
-    let readable = Int16(POLLIN | POLLHUP | POLLERR)
-    if browserEvents & readable != 0 { requests.fill(from: browser) }
-    if daemonEvents & readable != 0 { responses.fill(from: daemon) }
-    requests.drain(to: daemon)
-    responses.drain(to: browser)
+  /// Sends all bytes; false if the destination takes no more.
+  private static func send(_ bytes: ByteView, to destination: Int32) -> Bool {
+    moveWhole(bytes.count) {
+      Glibc.send(destination, bytes.baseAddress?.advanced(by: $0), bytes.count - $0, Int32(MSG_NOSIGNAL))
+    } == bytes.count
   }
 }
