@@ -34,6 +34,6 @@ package enum Completion: Sendable, Equatable {
   case files
   case folders
   case words([String])
-  /// The output of `PROGRAM completions WORD -- …` for the command's words so far, one a line.
-  case asked(String)
+  /// The types of events, then the members of their data.
+  case event
 }

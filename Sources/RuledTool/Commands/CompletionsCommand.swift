@@ -4,11 +4,12 @@ internal import RuledLua
 enum CompletionsCommand: Command {
   static let spec = CommandSpec(
     "completions", "Prints a script that completes commands and options in a shell.",
-    synopsis: ["bash|zsh|fish", "event -- [WORD…]"], required: ["SHELL"], optional: CommandSpec.any,
+    synopsis: ["bash|zsh|fish", "words -- [WORD…]"], required: ["SHELL"], optional: CommandSpec.any,
     completes: .words(["bash", "zsh", "fish"]),
     details: """
-      The scripts complete event types and the members of an event's data, too: they ask 'rulectl completions event',
-      which takes them from what the daemon's plugins describe, or else those in 'rules'.
+      The scripts ask 'rulectl completions words' for what may stand in the place of the last word. So they complete
+      event types and the members of an event's data, too: those that the daemon's plugins describe, or else those in
+      'rules'.
       """,
     examples: [
       .init("source <(rulectl completions bash)", "for this shell"),
@@ -18,23 +19,63 @@ enum CompletionsCommand: Command {
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let shell = arguments.operands[0]
-    if shell == "event" {
-      let words = candidates(after: arguments.operands.dropFirst(), environment)
+    if shell == "words" {
+      let offer = offer(arguments.operands.dropFirst(), environment)
+      environment.output.write("\(offer.kind)\n")
       // Each line is a word, so a word that would have to be escaped can't be offered.
-      for word in words where word.printable == word { environment.output.write(word + "\n") }
+      for (word, about) in offer.words where word.printable == word {
+        environment.output.write(about.isEmpty ? "\(word)\n" : "\(word)\t\(about)\n")
+      }
       return .done
     }
     guard arguments.operands.count == 1 else {
       throw UsageError("one shell at a time; leave out '\(arguments.operands[1])'")
     }
-    let script = CompletionScript(program: environment.program, commands: environment.commands)
-    switch shell {
-    case "bash": environment.output.write(script.bash)
-    case "zsh": environment.output.write(script.zsh)
-    case "fish": environment.output.write(script.fish)
-    default: throw UsageError("there are no completions for '\(shell)'; write bash, zsh or fish")
+    guard let script = CompletionScript.all[shell] else {
+      throw UsageError("there are no completions for '\(shell)'; write bash, zsh or fish")
     }
+    environment.output.write(script)
     return .done
+  }
+
+  /// The words that may stand in a place, each with a line about it, or that it takes `files` or `folders`.
+  private typealias Offer = (kind: String, words: [(word: String, about: String)])
+
+  /// What may stand in the place of the last of the words after the program's name.
+  private static func offer(_ line: ArraySlice<String>, _ environment: ToolEnvironment) -> Offer {
+    var words = line
+    let current = words.popLast() ?? "", previous = words.last
+    while let first = words.first, first.hasPrefix("-") { words = words.dropFirst(first == "--socket" ? 2 : 1) }
+    let commands = environment.commands.map { (word: $0.name, about: $0.summary) }
+    let command = words.first.flatMap { name in environment.commands.first { $0.name == name } }
+    let options = command.map { $0.options + OptionSpec.shared(besides: $0.options) } ?? OptionSpec.shared
+    for option in options where option.value != nil {
+      if current.hasPrefix("--\(option.name)=") {
+        let offer = offer(option.completes, [], environment)
+        return (offer.kind, offer.words.map { ("--\(option.name)=\($0.word)", "") })
+      }
+      if previous == "--\(option.name)" || previous != nil && previous == option.short.map({ "-\($0)" }) {
+        return offer(option.completes, [], environment)
+      }
+    }
+    if words.first == "help" { return ("words", commands) }
+    if current.hasPrefix("-") { return ("words", options.map { ("--\($0.name)", $0.summary) }) }
+    guard let command else {
+      return ("words", words.isEmpty ? commands + [("help", "Shows help on a command.")] : [])
+    }
+    return offer(command.completes, words.dropFirst(), environment)
+  }
+
+  private static func offer(
+    _ completion: Completion, _ words: ArraySlice<String>, _ environment: ToolEnvironment
+  ) -> Offer {
+    switch completion {
+    case .nothing: ("words", [])
+    case .files: ("files", [])
+    case .folders: ("folders", [])
+    case .words(let words): ("words", words.map { ($0, "") })
+    case .event: ("words", candidates(after: words, environment).map { ($0, "") })
+    }
   }
 
   /// The words that `rulectl event` may go on with, by the daemon's rules or those on disk.
