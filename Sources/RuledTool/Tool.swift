@@ -1,39 +1,24 @@
 internal import RuledCore
 
-/// A program made of commands: finds the one that is called, runs it, and reports its errors.
+/// rulectl: finds the command that is called, runs it, and reports its errors.
 package struct Tool {
-  var name: String
-  var version: String
-  /// The program's purpose, in a sentence.
-  var about: String
-  /// The commands, in the order in which help lists them.
-  var commands: [any Command.Type]
-  var examples: [CommandSpec.Example]
+  private static let name = ToolEnvironment.program
 
-  package static var rulectl: Tool {
-    Tool(
-      name: "rulectl", version: Version.current, about: "Talks to ruled, the daemon that turns events into decisions.",
-      commands: [
-        EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, DiffCommand.self,
-        SubjectsCommand.self, ExportCommand.self, ForgetCommand.self, WatchCommand.self, LogCommand.self,
-        CaptureCommand.self, RulesCommand.self, ReloadCommand.self,
-        RevisionsCommand.self, RollbackCommand.self, UnpinCommand.self, RolloutCommand.self, ShadowCommand.self,
-        ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
-        TopicsCommand.self,
-        HealthCommand.self, ClusterCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self,
-        BacktestCommand.self,
-        BenchCommand.self,
-        NewCommand.self, CheckCommand.self, MigrateCommand.self,
-        FormatCommand.self, TestCommand.self, MutateCommand.self, DocsCommand.self,
-        ReplCommand.self, BackupCommand.self, CompletionsCommand.self, ManualCommand.self,
-      ],
-      examples: [
-        .init("rulectl event app.launched device:9f2c platform=ios", "sends an event and shows the decisions"),
-        .init("rulectl explain launched.json", "which rules would fire, and why not the others"),
-        .init("rulectl watch --prefix user:", "changes as they happen"),
-        .init("source <(rulectl completions bash)", "completes commands in this shell"),
-      ])
-  }
+  var version = Version.current
+  /// The commands, in the order in which help lists them.
+  var commands: [any Command.Type] = [
+    EventCommand.self, QueryCommand.self, ExplainCommand.self, StateCommand.self, DiffCommand.self,
+    SubjectsCommand.self, ExportCommand.self, ForgetCommand.self, WatchCommand.self, LogCommand.self,
+    CaptureCommand.self, RulesCommand.self, ReloadCommand.self, RevisionsCommand.self, RollbackCommand.self,
+    UnpinCommand.self, RolloutCommand.self, ShadowCommand.self, ParkedCommand.self, RetryCommand.self,
+    DropCommand.self, EffectsCommand.self, CountersCommand.self, TopicsCommand.self, HealthCommand.self,
+    ClusterCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self, BacktestCommand.self,
+    BenchCommand.self, NewCommand.self, CheckCommand.self, MigrateCommand.self, FormatCommand.self,
+    TestCommand.self, MutateCommand.self, DocsCommand.self, ReplCommand.self, BackupCommand.self,
+    CompletionsCommand.self, ManualCommand.self,
+  ]
+
+  package init() {}
 
   /// Runs the command that `words`, the arguments after the program's name, call.
   package func run(_ words: [String], _ environment: ToolEnvironment) -> ExitCode {
@@ -41,20 +26,16 @@ package struct Tool {
       environment.output.flush()
       environment.errors.flush()
     }
-    do { return try dispatch(words, environment) } catch {
-      let report = ErrorReport(error)
-      for line in report.lines { environment.errors.write("\(name): \(line.printable)\n") }
-      return report.exit
-    }
+    do { return try dispatch(words, environment) } catch { return environment.report(error) }
   }
 
   private func dispatch(_ words: [String], _ environment: ToolEnvironment) throws -> ExitCode {
     let (leading, remaining) = try parseLeadingOptions(words[...])
-    let help = HelpText(program: name, sharedOptions: OptionSpec.shared, highlight: environment.style.bold)
+    let help = HelpText(program: Self.name, sharedOptions: OptionSpec.shared, highlight: environment.style.bold)
     guard let word = remaining.first else {
       if leading.has("help") { return showOverview(help, environment) }
       if leading.has("version") { return showVersion(environment) }
-      throw UsageError("no command is given; '\(name) --help' lists them")
+      throw UsageError("no command is given; '\(Self.name) --help' lists them")
     }
     if word == "help" {
       guard let topic = remaining.dropFirst().first else { return showOverview(help, environment) }
@@ -71,9 +52,8 @@ package struct Tool {
       return .done
     }
     if arguments.has("version"), arguments.value("version") == "" { return showVersion(environment) }
-    try spec.checkOperands(of: arguments, program: name)
+    try spec.checkOperands(of: arguments, program: Self.name)
     var environment = environment
-    environment.program = name
     environment.commands = commands.map { $0.spec }
     if let socket = arguments.value("socket") { environment.socket = socket }
     return try command.run(arguments, environment)
@@ -88,7 +68,7 @@ package struct Tool {
     if let page = try pages.text(topic, environment.style) { return environment.output.write(page) }
     let topics = pages.topics
     let all =
-      "'\(name) --help' lists the commands" + (topics.isEmpty ? "" : "; pages: \(topics.joined(separator: ", "))")
+      "'\(Self.name) --help' lists the commands" + (topics.isEmpty ? "" : "; pages: \(topics.joined(separator: ", "))")
     let hint = NearestName.hint(topic, in: commands.map { $0.spec.name } + topics, otherwise: all)
     throw UsageError("there is no help on '\(topic)'\(hint)")
   }
@@ -108,16 +88,24 @@ package struct Tool {
     if let command = commands.first(where: { $0.spec.name == word }) { return command }
     let names = commands.map { $0.spec.name }
     throw UsageError(
-      "unknown command '\(word)'" + NearestName.hint(word, in: names, otherwise: "'\(name) --help' lists them"))
+      "unknown command '\(word)'" + NearestName.hint(word, in: names, otherwise: "'\(Self.name) --help' lists them"))
   }
 
   private func showOverview(_ help: HelpText, _ environment: ToolEnvironment) -> ExitCode {
-    environment.output.write(help.overview(about: about, commands: commands.map { $0.spec }, examples: examples))
+    let overview = help.overview(
+      about: "Talks to ruled, the daemon that turns events into decisions.", commands: commands.map { $0.spec },
+      examples: [
+        .init("rulectl event app.launched device:9f2c platform=ios", "sends an event and shows the decisions"),
+        .init("rulectl explain launched.json", "which rules would fire, and why not the others"),
+        .init("rulectl watch --prefix user:", "changes as they happen"),
+        .init("source <(rulectl completions bash)", "completes commands in this shell"),
+      ])
+    environment.output.write(overview)
     return .done
   }
 
   private func showVersion(_ environment: ToolEnvironment) -> ExitCode {
-    environment.output.write("\(name) \(version)\n")
+    environment.output.write("\(Self.name) \(version)\n")
     return .done
   }
 }

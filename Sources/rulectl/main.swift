@@ -1,4 +1,4 @@
 internal import Glibc
 internal import RuledTool
 
-exit(Tool.rulectl.run(Array(CommandLine.arguments.dropFirst()), .process()).rawValue)
+exit(Tool().run(Array(CommandLine.arguments.dropFirst()), .process()).rawValue)

@@ -4,6 +4,8 @@ import RuledReports
 
 /// The inputs and outputs of a command besides its arguments.
 package struct ToolEnvironment {
+  static let program = "rulectl"
+
   /// The daemon's socket unless an option or a variable names another one.
   static let defaultSocket = "/run/ruled/ruled.sock"
 
@@ -15,7 +17,6 @@ package struct ToolEnvironment {
   var errors: Output
   var variables: [String: String]
   var socket: String
-  var program = "rulectl"
   var commands: [CommandSpec] = []
 
   /// An environment; the socket is the one that the variable `RULED_SOCKET` names, or the default.
@@ -66,6 +67,14 @@ package struct ToolEnvironment {
   ) throws -> ExitCode {
     let client = try connect()
     return show(try client.call(method, params()), arguments, as: text)
+  }
+
+  /// Prints an error that ends a command, a line for each problem, and returns the exit code.
+  @discardableResult
+  func report(_ error: any Error) -> ExitCode {
+    let report = ErrorReport(error)
+    for line in report.lines { errors.write("\(Self.program): \(line.printable)\n") }
+    return report.exit
   }
 
   /// Asks a person on a terminal whether to do an irreversible thing; true without a terminal, or with `--yes`.

@@ -6,14 +6,14 @@ enum ManualCommand: Command {
     examples: [.init("rulectl manual | man -l -", "reads it")])
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    environment.output.write(ManualPage(program: environment.program, commands: environment.commands).text)
+    environment.output.write(ManualPage(commands: environment.commands).text)
     return .done
   }
 }
 
 /// Writes the manual page of a program made of commands, in the language of man(7).
 private struct ManualPage {
-  let program: String
+  let program = ToolEnvironment.program
   let commands: [CommandSpec]
 
   var text: String {

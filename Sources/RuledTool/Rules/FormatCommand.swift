@@ -46,7 +46,7 @@ enum FormatCommand: Command {
         if !arguments.has("check") { try WholeFile.replace(file, with: laidOut) }
       } catch {
         failed += 1
-        environment.errors.write("\(environment.program): \(error.message.printable)\n")
+        environment.report(error)
       }
     }
     let what = arguments.has("check") ? "to be laid out" : "laid out"

@@ -54,7 +54,7 @@ enum TestCommand: Command {
     while !interrupt.hasCome {
       let changes = RulesChanges(selection)
       do { _ = try run(selection, options, threshold: threshold, arguments, environment) } catch {
-        for line in ErrorReport(error).lines { environment.errors.write("rulectl: \(line.printable)\n") }
+        environment.report(error)
       }
       environment.errors.flush()
       while !interrupt.hasCome, !changes.haveCome { usleep(RulesChanges.interval) }

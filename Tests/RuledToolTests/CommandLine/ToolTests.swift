@@ -9,7 +9,7 @@ struct ToolTests {
     let help = Run("--help")
     #expect(help.exit == .done)
     #expect(help.errors.isEmpty)
-    let specs = Tool.rulectl.commands.map { $0.spec }
+    let specs = Tool().commands.map { $0.spec }
     for spec in specs {
       #expect(help.output.contains("  \(spec.name) "))
       let own = Run(spec.name, "--help")
@@ -125,7 +125,7 @@ struct CompletionsTests {
 
   @Test func `Every command is offered, and its options with what they are for`() {
     let names = Run("completions", "words", "--", "").output
-    for spec in Tool.rulectl.commands.map({ $0.spec }) {
+    for spec in Tool().commands.map({ $0.spec }) {
       #expect(names.contains("\n\(spec.name)\t\(spec.summary)\n"))
       let options = Run("completions", "words", "--", spec.name, "--").output
       for option in spec.options { #expect(options.contains("\n--\(option.name)\t\(option.summary)\n")) }

@@ -147,7 +147,7 @@ struct EventFileTests {
     let environment = ToolEnvironment(
       input: Input(descriptor: readEnd, closes: true), output: Output(), errors: Output(),
       variables: ["RULED_SOCKET": daemon.path])
-    #expect(Tool.rulectl.run(["event", "--file", "-"], environment) == .done)
+    #expect(Tool().run(["event", "--file", "-"], environment) == .done)
     #expect(daemon.requests.map { $0.params["subject"] } == ["first", "second"])
   }
 

@@ -37,7 +37,7 @@ struct Run {
       input: Input(text: input, isTerminal: terminal), output: Output(isTerminal: terminal),
       errors: Output(isTerminal: terminal),
       variables: variables)
-    var tool = Tool.rulectl
+    var tool = Tool()
     tool.version = "1.2.3"
     tool.commands += more
     exit = tool.run(words, environment)
