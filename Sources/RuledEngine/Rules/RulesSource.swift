@@ -71,7 +71,8 @@ package struct RulesSource: Sendable {
       })
   }
 
-  private static func decode(_ value: JSONValue?) -> [SourceFile] {
+  /// The files that `encode` gave.
+  package static func decode(_ value: JSONValue?) -> [SourceFile] {
     (value?.arrayValue ?? []).compactMap { file in
       guard let path = file["path"]?.stringValue else { return nil }
       if let text = file["text"]?.stringValue { return SourceFile(path: path, text: Array(text.utf8)) }

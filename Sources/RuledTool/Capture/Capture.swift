@@ -83,7 +83,7 @@ struct Capture {
         settings: configured.member("settings")?.objectValue ?? [:])
     }
     let catalog = try CatalogBuilder.build(
-      RulesSource(shown: shown.elements("files")), configuration: configuration, previous: nil, worker: LuaWorker(),
+      RulesSource(shown: shown), configuration: configuration, previous: nil, worker: LuaWorker(),
       now: Timestamp(microseconds: 0))
     let settings = catalog.plugins.compactMap { plugin -> CapturedTest.Step? in
       let known = plugin.manifest.settings

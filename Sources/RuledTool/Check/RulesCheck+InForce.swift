@@ -10,9 +10,9 @@ extension RulesCheck {
     let declaring = manifests.filter { $0.state != nil }
     guard !declaring.isEmpty, access(environment.socket, F_OK) == 0, let client = try? environment.connect(),
       let revision = try? client.call("rules", [:]).member("revision"),
-      let files = try? client.call("revision", ["revision": revision]).elements("files")
+      let shown = try? client.call("revision", ["revision": revision])
     else { return }
-    let live = RulesSource(shown: files).plugins
+    let live = RulesSource(shown: shown).plugins
     for manifest in declaring {
       guard let plugin = live.first(where: { $0.name == manifest.name }),
         let before = (try? PluginVM(source: plugin, worker: worker))?.manifest,

@@ -67,11 +67,9 @@ struct RulesSelection: Sendable {
 
   /// Loads the rules with the plugins' own settings.
   ///
-  /// When plugins are selected, others that do not load are left out.
-  func load(worker: LuaWorker) throws(ReloadError) -> Catalog { try load(try read(), worker: worker) }
-
-  /// Loads rules that were read with `read`, as `load` does.
-  func load(_ source: RulesSource, worker: LuaWorker) throws(ReloadError) -> Catalog {
+  /// When plugins are selected, others that do not load are left out. `known` are the rules if they were read before.
+  func load(_ known: RulesSource? = nil, worker: LuaWorker) throws(ReloadError) -> Catalog {
+    let source = if let known { known } else { try read() }
     let now = Timestamp(microseconds: 0)
     do throws(ReloadError) {
       return try CatalogBuilder.build(
@@ -88,4 +86,18 @@ struct RulesSelection: Sendable {
   func contains(_ name: String) -> Bool { plugins?.contains(name) ?? true }
 
   private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+}
+
+extension RulesSource {
+  /// The plugins of a revision as a daemon shows it.
+  init(shown revision: JSONValue) {
+    var files = Dictionary(grouping: Self.decode(revision["files"])) { String($0.path.prefix { $0 != "/" }) }
+    let library = files.removeValue(forKey: "lib") ?? []
+    self.init(
+      plugins: files.map { name, files in
+        PluginSource(
+          name: name, modules: files.filter { $0.path.hasSuffix(".lua") },
+          data: files.filter { !$0.path.hasSuffix(".lua") }, library: library)
+      })
+  }
 }
