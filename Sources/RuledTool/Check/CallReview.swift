@@ -15,19 +15,17 @@ struct CallReview: FileReview {
   /// Functions whose missing arguments are a finding of another kind.
   private static let judgedElsewhere: Set<String> = ["decide"]
 
-  init(
-    _ file: SourceFile, _ tree: SyntaxTree, _ values: FileValues, _ modules: RequiredModules, plugins: [String]
-  ) {
-    self.file = file
+  init(_ review: SourceReview, _ modules: RequiredModules, plugins: [String]) {
+    file = review.file
+    values = review.variables
     self.modules = modules
     self.plugins = plugins
-    self.values = values
-    tree.root.forEach { node in
+    review.tree.root.forEach { node in
       if node.kind == .call, let (argument, module) = options(of: node), let local = argument.local {
         passed[local] = module
       }
     }
-    visit(tree.root)
+    visit(review.tree.root)
   }
 
   private func exports(_ module: String) -> ModuleExports? { modules.module(module, for: file)?.exports }

@@ -18,16 +18,16 @@ struct FrozenReview: FileReview {
     "query": [0: "a query's state", 1: "a query's arguments"], "web": [0: "a request"], "sink": [0: "an effect"],
   ]
 
-  init(_ file: SourceFile, _ tree: SyntaxTree, _ values: FileValues) {
-    self.file = file
-    self.values = values
+  init(_ source: SourceReview) {
+    file = source.file
+    values = source.variables
     // Tables of the file may be changed while it loads.
-    for statement in tree.root.children where statement.kind == .local {
+    for statement in source.tree.root.children where statement.kind == .local {
       for (local, value) in statement.declared where value.kind == .table {
         constants[local] = "a table of the file"
       }
     }
-    tree.root.forEach { node in
+    source.tree.root.forEach { node in
       if let rule = Declaration.rule(node) {
         for run in [rule["when"], rule["run"]] { review(run, [0: "the event"]) }
       } else if let (kind, run, _) = Declaration.handler(node), let parameters = Self.parameters[kind] {

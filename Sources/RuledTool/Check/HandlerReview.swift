@@ -21,12 +21,12 @@ struct HandlerReview: FileReview {
     "query": ("a query", .query), "web": ("a web handler", .handler), "sink": ("a sink handler", .handler),
   ]
 
-  init(_ file: SourceFile, _ tree: SyntaxTree, _ values: FileValues, _ modules: RequiredModules) {
-    self.file = file
+  init(_ source: SourceReview, _ modules: RequiredModules) {
+    file = source.file
     self.modules = modules
-    own = .init(file: file, values: values, exports: nil)
-    visit(tree.root, in: own)
-    tree.root.forEach { node in
+    own = .init(file: source.file, values: source.variables, exports: nil)
+    visit(source.tree.root, in: own)
+    source.tree.root.forEach { node in
       if node.kind == .call, node.children[0].globalName == "migrate" { reviewSteps(node) }
       if let (kind, run, options) = Declaration.handler(node), let (what, phase) = Self.kinds[kind] {
         if kind == "query" {

@@ -2,11 +2,11 @@ internal import RuledLua
 
 /// Finds local variables and functions of one file that nothing reads; names that begin with `_` are meant so.
 enum LocalReview {
-  static func findings(_ file: SourceFile, _ tree: SyntaxTree) -> [Finding] {
+  static func findings(_ review: SourceReview) -> [Finding] {
     var declared: [SyntaxNode] = []
     /// How often each variable is named, declarations and assignments left out.
     var reads: [Int: Int] = [:]
-    tree.root.forEach { node in
+    review.tree.root.forEach { node in
       switch node.kind {
       case .name: if let local = node.local { reads[local, default: 0] += 1 }
       case .local: declared += node.children[0].children
@@ -24,7 +24,7 @@ enum LocalReview {
     return declared.compactMap { node in
       // The declaration names it, too.
       guard let local = node.local, reads[local, default: 0] <= 1, !node.text.hasPrefix("_") else { return nil }
-      return Finding(file, node, .unusedLocal, "nothing reads the local '\(node.text)'", isNote: true)
+      return Finding(review.file, node, .unusedLocal, "nothing reads the local '\(node.text)'", isNote: true)
     }
   }
 }

@@ -2,10 +2,10 @@ internal import RuledLua
 
 /// Finds functions of a plugin's modules that none of its files names.
 enum ModuleReview {
-  static func findings(_ files: [(file: SourceFile, review: SourceReview)], _ modules: RequiredModules) -> [Finding] {
+  static func findings(_ reviews: [SourceReview], _ modules: RequiredModules) -> [Finding] {
     /// How often each member is read, and each module is used in other ways than to read a member by its name.
     var reads: [String: Int] = [:], uses: [String: Int] = [:]
-    for (_, review) in files {
+    for review in reviews {
       func note(_ module: SyntaxNode, _ count: Int) {
         if let name = review.variables.module(of: module) { uses[name, default: 0] += count }
       }
@@ -34,7 +34,7 @@ enum ModuleReview {
         }
       }
     }
-    return files.flatMap { file, _ -> [Finding] in
+    return reviews.map(\.file).flatMap { file -> [Finding] in
       let name = String(file.name.dropLast(".lua".count))
       guard !RulesFacts.isOfLibrary(file), uses[name] == 0, let module = modules.module(name, for: file),
         module.file.path == file.path, let exports = module.exports

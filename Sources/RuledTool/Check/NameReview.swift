@@ -38,13 +38,14 @@ struct NameReview {
   private var reads: [String: Int] = [:]
   private var namingReads: [String: Int] = [:]
 
-  init(_ files: [(file: SourceFile, tree: SyntaxTree, flow: ValueFlow)]) {
+  init(_ flows: [(SourceReview, flow: ValueFlow)]) {
     let named = Set(Self.kinds.flatMap { $0.makers.union($0.users) })
     var labels: [String: [(names: Set<String>, node: SyntaxNode, file: SourceFile)]] = [:]
-    for (_, tree, flow) in files { tree.root.forEach { countReads(in: $0, flow.variables) } }
-    for (file, tree, flow) in files {
+    for (source, _) in flows { source.tree.root.forEach { countReads(in: $0, source.variables) } }
+    for (source, flow) in flows {
+      let file = source.file
       self.flow = flow
-      tree.root.forEach { node in
+      source.tree.root.forEach { node in
         guard node.kind == .call, let function = flow.variables.hostName(node.children[0]),
           let name = node.arguments.first
         else { return }

@@ -12,12 +12,13 @@ struct RequiredModules {
   private var library: [String: Module] = [:]
 
   /// The files begin with those of the library: a plugin's own module is found before one of the library, but not by the library.
-  init(_ files: [(file: SourceFile, review: SourceReview)]) {
-    for (file, review) in files {
-      let name = String(file.name.dropLast(".lua".count))
-      let module = Module(file: file, values: review.variables, exports: ModuleExports(file, review.tree))
+  init(_ reviews: [SourceReview]) {
+    for review in reviews {
+      let name = String(review.file.name.dropLast(".lua".count))
+      let module = Module(
+        file: review.file, values: review.variables, exports: ModuleExports(review.file, review.tree))
       all[name] = module
-      if RulesFacts.isOfLibrary(file) { library[name] = module }
+      if RulesFacts.isOfLibrary(review.file) { library[name] = module }
     }
   }
 

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
@@ -11,7 +12,7 @@ struct RulesCheck {
   private(set) var plugins: [PluginSource] = []
   /// Their manifests, as far as they load.
   private(set) var manifests: [PluginManifest] = []
-  let worker = LuaWorker()
+  private let worker = LuaWorker()
   private var allLoad = true
   /// The files, by their paths; those that are no Lua are left out.
   private var reviews: [String: SourceReview] = [:]
@@ -190,9 +191,9 @@ struct RulesCheck {
       }
     }
   }
-}
 
-extension RulesCheck {
+  // MARK: The configuration
+
   /// Finds mistakes in a configuration file: unknown plugins, settings and sinks, and files, folders and accounts that this host does not have.
   mutating func check(configuration path: String) {
     let configuration: Configuration
@@ -229,6 +230,27 @@ extension RulesCheck {
       add(
         path, ConfigurationFile.line(of: ["plugins", plugin.name], in: path),
         "with these settings plugin '\(plugin.name)' does not load: \(error.description)", .configuration)
+    }
+  }
+
+  // MARK: The rules in force
+
+  /// Finds states whose shape has changed without a new version since the revision that a daemon has in force.
+  ///
+  /// Without a daemon, or one that does not show its rules, nothing is found.
+  mutating func checkShapes(_ environment: ToolEnvironment) {
+    let declaring = manifests.filter { $0.state != nil }
+    guard !declaring.isEmpty, access(environment.socket, F_OK) == 0, let client = try? environment.connect(),
+      let revision = try? client.call("rules", [:]).member("revision"),
+      let shown = try? client.call("revision", ["revision": revision])
+    else { return }
+    let live = RulesSource(shown: shown).plugins
+    for manifest in declaring {
+      guard let plugin = live.first(where: { $0.name == manifest.name }),
+        let before = (try? PluginVM(source: plugin, worker: worker))?.manifest,
+        let obstacle = manifest.obstacle(after: before)
+      else { continue }
+      add(obstacle.file, obstacle.line, obstacle.message)
     }
   }
 }

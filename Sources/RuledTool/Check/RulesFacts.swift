@@ -29,8 +29,6 @@ struct RulesFacts {
   /// The lines on which a type stands in the place of a subject or a topic.
   private var misplaced: Set<String> = []
 
-  private typealias ReviewedFile = (file: SourceFile, review: SourceReview)
-
   /// Compares the plugins with each other and with the unchecked ones.
   ///
   /// `all` are the manifests of all of them, as far as they load, and `allLoad` tells whether those to check do; `reviews` are the files by their
@@ -39,9 +37,7 @@ struct RulesFacts {
     _ plugins: [PluginSource], others: [PluginSource], _ all: [PluginManifest], allLoad: Bool,
     _ reviews: [String: SourceReview], textMembers: [String]
   ) {
-    func reviewed(_ files: [SourceFile]) -> [ReviewedFile] {
-      files.compactMap { file in reviews[file.path].map { (file, $0) } }
-    }
+    func reviewed(_ files: [SourceFile]) -> [SourceReview] { files.compactMap { reviews[$0.path] } }
     var exact: [String] = []
     for pattern in all.flatMap(\.rules).flatMap(\.on) {
       if case .exact(let type) = pattern { exact.append(type) } else { patterns.append(pattern) }
@@ -51,7 +47,7 @@ struct RulesFacts {
     described = Set(all.flatMap(\.events).map(\.type))
     named = nearHeard.texts + described.sorted()
     kept = Set(all.flatMap(\.events).filter(\.isInternal).map(\.type))
-    for plugin in plugins + others { for (_, review) in reviewed(plugin.tests + plugin.modules) { note(review) } }
+    for plugin in plugins + others { for review in reviewed(plugin.tests + plugin.modules) { note(review) } }
     unmade = kept.subtracting(tested)
     for plugin in plugins + others where !unmade.isEmpty {
       noteMade(reviewed(CatalogBuilder.required(by: plugin) + plugin.modules), all.first { $0.name == plugin.name })
@@ -67,16 +63,16 @@ struct RulesFacts {
       checkCalls(own, tests: tests, plugins: names)
       checkValues(own, declarations, textMembers: textMembers)
       guard let manifest else { continue }
-      checkSettings(manifest, plugin, own.map(\.review))
+      checkSettings(manifest, plugin, own)
       if !plugin.tests.isEmpty { checkDecisions(files) }
       // Where a plugin does not load, its rules are not known.
       guard allLoad else { continue }
-      for (_, review) in files + tests { checkReceivers(review.receivers) }
-      for (_, review) in files {
+      for review in files + tests { checkReceivers(review.receivers) }
+      for review in files {
         checkMade(review.made)
         checkKept(review.made)
       }
-      for (_, review) in tests { checkTested(review.tested) }
+      for review in tests { checkTested(review.tested) }
       checkRules(manifest, evidence, nearKnown)
       checkDescriptions(manifest)
     }
@@ -89,11 +85,11 @@ struct RulesFacts {
   }
 
   /// Notes which types that are kept for rules a plugin makes; any that it describes or hears, where it computes a type.
-  private mutating func noteMade(_ files: [ReviewedFile], _ manifest: PluginManifest?) {
+  private mutating func noteMade(_ files: [SourceReview], _ manifest: PluginManifest?) {
     var declarations = Declarations([])
     declarations.plugin = manifest
-    for (_, review) in files {
-      let flow = ValueFlow(review.tree, review.variables, declarations)
+    for review in files {
+      let flow = ValueFlow(review, declarations)
       var made: Set<String> = []
       review.tree.root.forEach { node in
         if let event = MadeEvent(node, flow.variables) { made.formUnion(flow.texts(of: event.type).map(\.pattern)) }
@@ -112,32 +108,24 @@ struct RulesFacts {
   // MARK: Calls
 
   /// Checks the calls in the plugin's files and in the modules of the library that it uses, each by itself and as one program.
-  private mutating func checkCalls(
-    _ own: [ReviewedFile], tests: [ReviewedFile], plugins: [String]
-  ) {
+  private mutating func checkCalls(_ own: [SourceReview], tests: [SourceReview], plugins: [String]) {
     let modules = RequiredModules(own)
-    for (file, review) in own + tests {
-      let values = review.variables
-      findings += CallReview(file, review.tree, values, modules, plugins: plugins).findings
-      findings += HandlerReview(file, review.tree, values, modules).findings
-      findings += LocalReview.findings(file, review.tree)
+    for review in own + tests {
+      findings += CallReview(review, modules, plugins: plugins).findings
+      findings += HandlerReview(review, modules).findings
+      findings += LocalReview.findings(review)
     }
     findings += ModuleReview.findings(own + tests, modules)
   }
 
   /// Checks the values in the same files against what the host and the plugin declare; the library is of no one plugin.
-  private mutating func checkValues(
-    _ own: [ReviewedFile], _ declarations: Declarations, textMembers: [String]
-  ) {
-    let flows = own.map { file, review in
-      (
-        file: file, tree: review.tree,
-        flow: ValueFlow(review.tree, review.variables, Self.isOfLibrary(file) ? Declarations([]) : declarations)
-      )
+  private mutating func checkValues(_ own: [SourceReview], _ declarations: Declarations, textMembers: [String]) {
+    let flows = own.map { review in
+      (review, flow: ValueFlow(review, Self.isOfLibrary(review.file) ? Declarations([]) : declarations))
     }
-    for (file, tree, flow) in flows {
-      findings += ValueReview(file, tree, flow, of: declarations.plugin, textMembers: textMembers).findings
-      findings += FrozenReview(file, tree, flow.variables).findings
+    for (review, flow) in flows {
+      findings += ValueReview(review, flow, of: declarations.plugin, textMembers: textMembers).findings
+      findings += FrozenReview(review).findings
     }
     findings += NameReview(flows).findings
   }
@@ -164,12 +152,12 @@ struct RulesFacts {
     }
   }
 
-  private mutating func checkDecisions(_ files: [ReviewedFile]) {
+  private mutating func checkDecisions(_ files: [SourceReview]) {
     var seen = words
-    for (file, review) in files {
+    for review in files {
       for decision in review.decisions where seen.insert(decision.key).inserted {
         let message = "no test reads the decision '\(decision.key)'"
-        add(file.path, decision.line, .unreadDecision, message, isNote: true)
+        add(review.file.path, decision.line, .unreadDecision, message, isNote: true)
       }
     }
   }

@@ -65,10 +65,10 @@ struct ValueFlow {
     "{ time: number, id: string, source: string, type: string, subject: string, origin: string, sender: string, data: table }"
   )
 
-  init(_ tree: SyntaxTree, _ variables: FileValues, _ declarations: Declarations) {
+  init(_ review: SourceReview, _ declarations: Declarations) {
     self.declarations = declarations
-    self.variables = variables
-    findSources(in: tree.root)
+    variables = review.variables
+    findSources(in: review.tree.root)
     for variable in states { sources[variable] = [state] }
     let order = sources.keys.sorted()
     var isChanged = true
