@@ -32,14 +32,14 @@ struct BenchReport {
   /// The report as JSON; durations are in microseconds.
   var json: JSONValue {
     let refused = tally.refused.sorted { $0.key < $1.key }
-    var codes = JSONObject()
-    for (code, count) in refused { codes[code] = .integer(Int64(count)) }
+      .map { (name: $0.key, value: JSONValue.integer(Int64($0.value))) }
     return [
       "connections": .integer(Int64(plan.connections)), "pipeline": .integer(Int64(plan.pipeline)),
       "subjects": .integer(Int64(plan.subjects)), "rate": plan.rate.map(JSONValue.number) ?? .null,
       "seconds": .number(plan.seconds), "sent": .integer(Int64(tally.sent)),
       "answered": .integer(Int64(tally.answered)), "missing": .integer(Int64(tally.missing)),
-      "failing": .integer(Int64(tally.failing)), "refused": .object(codes), "throughput": .number(throughput),
+      "failing": .integer(Int64(tally.failing)), "refused": .object(JSONObject(refused)),
+      "throughput": .number(throughput),
       "p50_us": quantile(0.5), "p99_us": quantile(0.99), "p999_us": quantile(0.999),
       "longest_us": .number(Double(tally.latency.longest) / 1000),
     ]
@@ -65,5 +65,35 @@ struct BenchReport {
 
   private func pad(_ text: String, to width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+}
+
+struct BenchTally: Sendable {
+  /// Durations from when a request was due, or without a rate from when it was sent, to its reply.
+  var latency = LatencyHistogram()
+  var sent = 0
+  var answered = 0
+  /// Replies received before the time to send was over: the throughput counts these.
+  var answeredInTime = 0
+  /// Requests that were due and not answered.
+  var missing = 0
+  /// Events that a plugin failed on.
+  var failing = 0
+  /// Refused requests, by the error's code.
+  var refused: [String: Int] = [:]
+  /// The daemon's message on the first request that it refused.
+  var refusal: String?
+
+  /// Whether every request was answered with an outcome that no plugin failed on.
+  var isClean: Bool { refused.isEmpty && failing == 0 && missing == 0 }
+
+  /// Counts a reply that is an error, or the outcome of an event that a plugin failed on.
+  mutating func countProblem(_ line: String) {
+    guard let error = JSONValue(text: line)?.member("error") else {
+      failing += 1
+      return
+    }
+    refused[error.member("data")?.member("code")?.stringValue ?? "error", default: 0] += 1
+    refusal = refusal ?? error.member("message")?.brief.printable
   }
 }
