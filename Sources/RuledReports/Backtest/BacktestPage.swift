@@ -15,47 +15,29 @@ package struct BacktestPage {
   }
 
   package var text: String {
-    var page = HTMLText()
-    write(to: &page)
-    return page.text
-  }
-
-  private func write(to page: inout HTMLText) {
-    page.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">")
-    page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Backtest</title>")
-    page.raw("<style>\(Self.style)</style></head><body><main>")
-    writeHeader(to: &page)
-    writeTiles(to: &page)
-    writeDecisions(to: &page)
-    writePairs("Effects", report.elements("effects"), to: &page, counts: { $0 }) { effect in
-      "\(effect.word("plugin")) → \(effect.word("sink")) \(effect.word("type"))"
-    }
-    writePairs("Counters", report.elements("counters"), to: &page, counts: { $0 }) { counter in
-      "\(counter.word("plugin")) → \(counter.word("name")) \(counter["labels"]?.text ?? "")"
-    }
-    writeFailures(to: &page)
-    writePairs(
-      "Instructions of a rule, each time", report.elements("rules"), to: &page, counts: { $0["instructions"] ?? .null }
-    ) {
-      "\($0.word("plugin")) \($0.word("rule"))"
-    }
-    writeOtherStates(to: &page)
-    writeMostChanged(to: &page)
-    writeExamples(to: &page)
-    page.raw("</main></body></html>\n")
+    let sections = [
+      header, tiles, decisions,
+      pairs("Effects", report.elements("effects"), counts: { $0 }) { effect in
+        "\(effect.word("plugin")) → \(effect.word("sink")) \(effect.word("type"))"
+      },
+      pairs("Counters", report.elements("counters"), counts: { $0 }) { counter in
+        "\(counter.word("plugin")) → \(counter.word("name")) \(counter["labels"]?.text ?? "")"
+      },
+      failures,
+      pairs("Instructions of a rule, each time", report.elements("rules"), counts: { $0["instructions"] ?? .null }) {
+        "\($0.word("plugin")) \($0.word("rule"))"
+      },
+      otherStates, mostChanged, explainedExamples,
+    ]
+    return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+      + "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Backtest</title>"
+      + "<style>\(Self.style)</style></head><body><main>" + sections.joined() + "</main></body></html>\n"
   }
 
   // MARK: Header
 
-  private func writeHeader(to page: inout HTMLText) {
-    let range = report["range"] ?? .null
-    page.element("h1") { page in
-      page.text("Backtest ")
-      page.element("code") { $0.text(report.word("baseline")) }
-      page.text(" → ")
-      page.element("code") { $0.text(report.word("candidate")) }
-    }
-    let fidelity = report["fidelity"] ?? .null
+  private var header: String {
+    let range = report["range"] ?? .null, fidelity = report["fidelity"] ?? .null
     var about = "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjectCount, "subject"))"
     if let since = range["since"]?.stringValue, let until = range["until"]?.stringValue {
       about += ", \(since.prefix(16).replacing("T", with: " ")) – \(until.prefix(16).replacing("T", with: " "))"
@@ -64,281 +46,193 @@ package struct BacktestPage {
       about += "; the baseline gives \(Figures.percent(fidelity.count("equal"), of: fidelity.count("replayed")))"
       about += " of the recorded outcomes again exactly"
     }
-    page.element("p", "about") { $0.text(about) }
-    for gap in report.elements("gaps") {
+    let gaps = report.elements("gaps").map { gap in
       let what = gap["listed"] == true ? "not replayed" : "no entries"
-      page.element("p", "bad") { page in
-        page.text("\(what) \(gap.word("first")) – \(gap.word("last")): \(gap.word("reason"))")
-      }
+      return "\(what) \(gap.word("first")) – \(gap.word("last")): \(gap.word("reason"))"
     }
-    for exceeded in report.elements("exceeded") { page.element("p", "bad") { $0.text("exceeded: \(exceeded.brief)") } }
+    let exceeded = report.elements("exceeded").map { "exceeded: \($0.brief)" }
+    return element("h1", "Backtest \(code(report.word("baseline"))) → \(code(report.word("candidate")))")
+      + element("p", class: "about", text: about)
+      + (gaps + exceeded).map { element("p", class: "bad", text: $0) }.joined()
   }
 
-  private func writeTiles(to page: inout HTMLText) {
-    let outcomes = result.outcomes.equal + result.outcomes.changed
-    let states = report["states"] ?? .null
-    let failures = report["failures"] ?? .null
-    let effects = report.elements("effects")
-    page.raw("<section class=\"tiles\">")
-    Self.tile(
-      "events differ", Figures.percent(result.outcomes.changed, of: outcomes), Figures.count(result.outcomes.changed),
-      to: &page)
-    Self.tile(
-      "subjects concerned", Figures.percent(result.changedSubjects, of: result.subjectCount),
-      Figures.count(result.changedSubjects), to: &page)
-    Self.tile(
-      "end in another state", Figures.percent(states.count("changed"), of: result.subjectCount),
-      Figures.count(states.count("changed")), to: &page)
-    Self.tile(
-      "effects", Figures.count(effects.reduce(0) { $0 + $1.count("after") }),
-      "before \(Figures.count(effects.reduce(0) { $0 + $1.count("before") }))", to: &page)
-    Self.tile(
-      "failures", Figures.count(failures.count("after")), "before \(Figures.count(failures.count("before")))",
-      to: &page)
-    page.raw("</section>")
-    page.bar([("equal", result.outcomes.equal), ("changed", result.outcomes.changed)], label: "outcomes")
-  }
-
-  private static func tile(_ name: String, _ figure: String, _ detail: String, to page: inout HTMLText) {
-    page.element("div", "tile") { page in
-      page.element("b") { $0.text(figure) }
-      page.element("span") { $0.text(name) }
-      page.element("small") { $0.text(detail) }
+  private var tiles: String {
+    let (equal, changed) = result.outcomes, subjects = result.subjectCount
+    let ended = report["states"]?.count("changed") ?? 0
+    let failures = report["failures"] ?? .null, effects = report.elements("effects")
+    let tiles = [
+      ("events differ", Figures.percent(changed, of: equal + changed), Figures.count(changed)),
+      (
+        "subjects concerned", Figures.percent(result.changedSubjects, of: subjects),
+        Figures.count(result.changedSubjects)
+      ),
+      ("end in another state", Figures.percent(ended, of: subjects), Figures.count(ended)),
+      (
+        "effects", Figures.count(effects.reduce(0) { $0 + $1.count("after") }),
+        "before \(Figures.count(effects.reduce(0) { $0 + $1.count("before") }))"
+      ),
+      ("failures", Figures.count(failures.count("after")), "before \(Figures.count(failures.count("before")))"),
+    ].map { name, figure, detail in
+      let texts = element("b", text: figure) + element("span", text: name) + element("small", text: detail)
+      return element("div", class: "tile", texts)
     }
+    return element("section", class: "tiles", tiles.joined())
+      + bar([("equal", equal), ("changed", changed)], label: "outcomes")
   }
 
   // MARK: Decisions
 
-  private func writeDecisions(to page: inout HTMLText) {
-    let decisions = result.details
-    guard !decisions.isEmpty else { return }
-    page.element("h2") { $0.text("Decisions") }
-    page.element("p", "legend") { page in
-      for kind in ["equal", "changed", "new", "gone"] {
-        page.raw("<span class=\"key \(kind)\"></span>")
-        page.text(kind)
-      }
-    }
-    let same = decisions.filter { $0.differences == 0 }
-    for decision in decisions where decision.differences > 0 { writeDecision(decision, to: &page) }
-    fold("\(Figures.count(same.count)) equal on both sides", isEmpty: same.isEmpty, to: &page) { page in
-      for decision in same { writeDecision(decision, to: &page) }
-    }
+  private var decisions: String {
+    let decisions = result.details, same = decisions.filter { $0.differences == 0 }
+    guard !decisions.isEmpty else { return "" }
+    let kinds = ["equal", "changed", "new", "gone"].map { "<span class=\"key \($0)\"></span>\($0)" }
+    return element("h2", text: "Decisions") + element("p", class: "legend", kinds.joined())
+      + decisions.filter { $0.differences > 0 }.map(decision).joined()
+      + fold(same.count, same.map(decision).joined())
   }
 
-  private func writeDecision(_ decision: JSONValue, to page: inout HTMLText) {
+  private func decision(_ decision: JSONValue) -> String {
     let name = "\(decision.word("plugin")).\(decision.word("key"))"
-    page.element("details", "row") { page in
-      page.element("summary") { page in
-        page.element("code") { $0.text(name) }
-        page.bar(["equal", "changed", "new", "gone"].map { ($0, decision.count($0)) }, label: name)
-        Self.writeBrief(of: decision, to: &page)
-      }
-      writeWhom(decision, to: &page)
-      Self.writeChanges(of: decision, to: &page)
-      for number in decision.elements("numbers") { Self.writeNumbers(number, to: &page) }
-    }
+    let counts = ["equal", "changed", "new", "gone"].map { (name: $0, count: decision.count($0)) }
+    let rows = decision.elements(decision.elements("members").isEmpty ? "changes" : "members")
+    let summary = element("summary", code(name) + bar(counts, label: name) + Self.brief(rows))
+    let numbers = decision.elements("numbers").map(Self.numbers).joined()
+    return element("details", class: "row", summary + whom(decision) + Self.table(rows) + numbers)
   }
 
   /// The commonest changes, on one line that is seen without opening anything.
-  private static func writeBrief(of decision: JSONValue, to page: inout HTMLText) {
-    let rows = changes(of: decision)
-    guard !rows.isEmpty else { return }
-    page.element("span", "brief") { page in
-      for row in rows.prefix(3) {
-        page.element("code") { page in
-          let path = row.word("path", else: "")
-          page.text("\(path.isEmpty ? "" : path + ": ")\(value(row["before"], 48)) → \(value(row["after"], 48))")
-        }
-        page.element("small") { $0.text(" \(Figures.count(row.count("count")))  ") }
-      }
+  private static func brief(_ rows: [JSONValue]) -> String {
+    guard !rows.isEmpty else { return "" }
+    let changes = rows.prefix(3).map { row in
+      let path = row.word("path", else: "")
+      return code("\(path.isEmpty ? "" : path + ": ")\(value(row["before"], 48)) → \(value(row["after"], 48))")
+        + element("small", text: " \(Figures.count(row.count("count")))  ")
     }
+    return element("span", class: "brief", changes.joined())
   }
 
   /// Some of the subjects that a decision changed for, each with a link to its event where that is explained.
-  private func writeWhom(_ decision: JSONValue, to page: inout HTMLText) {
-    for kind in ["changed", "new", "gone"] {
-      let found = decision.elements("examples").filter { $0.word("kind") == kind }
-      guard !found.isEmpty else { continue }
-      page.element("p", "whom") { page in
-        page.text("\(kind) for ")
-        for (index, example) in found.enumerated() {
-          if index > 0 { page.text(", ") }
-          let (subject, event) = (example.word("subject"), example.word("event"))
-          if let index = examples.firstIndex(where: { $0.subject == subject && $0.event == event }) {
-            page.link("event-\(index)", subject)
-          } else {
-            page.element("code") { $0.text(subject) }
-          }
-        }
+  private func whom(_ decision: JSONValue) -> String {
+    ["changed", "new", "gone"].map { kind in
+      let subjects = decision.elements("examples").filter { $0.word("kind") == kind }.map { example in
+        let (subject, event) = (example.word("subject"), example.word("event"))
+        let index = examples.firstIndex { $0.subject == subject && $0.event == event }
+        return index.map { "<a href=\"#event-\($0)\">\(subject.escapedForMarkup)</a>" } ?? code(subject)
       }
-    }
-  }
-
-  /// The commonest changes; for objects and arrays, the changes within them.
-  private static func changes(of decision: JSONValue) -> [JSONValue] {
-    let members = decision.elements("members")
-    return members.isEmpty ? decision.elements("changes") : members
+      return subjects.isEmpty ? "" : element("p", class: "whom", "\(kind) for " + subjects.joined(separator: ", "))
+    }.joined()
   }
 
   private static func value(_ value: JSONValue?, _ limit: Int) -> String {
     value.flatMap { $0.isNull ? nil : String($0.text.prefix(limit)) } ?? "none"
   }
 
-  private func fold(_ title: String, isEmpty: Bool, to page: inout HTMLText, _ body: (inout HTMLText) -> Void) {
-    guard !isEmpty else { return }
-    page.element("details", "row same") { page in
-      page.element("summary") { $0.text(title) }
-      body(&page)
-    }
+  /// The rows that are equal on both sides, folded; nothing if there are none.
+  private func fold(_ count: Int, _ html: String) -> String {
+    let title = element("summary", text: "\(Figures.count(count)) equal on both sides")
+    return count == 0 ? "" : element("details", class: "row same", title + html)
   }
 
-  private static func writeChanges(of decision: JSONValue, to page: inout HTMLText) {
-    let rows = changes(of: decision)
-    guard !rows.isEmpty else { return }
-    page.element("table") { page in
-      page.raw("<tr><th>before</th><th>after</th><th class=\"n\">times</th></tr>")
-      for row in rows {
-        let path = row.word("path", else: "")
-        page.element("tr") { page in
-          for side in ["before", "after"] {
-            page.element("td") { page in
-              if !path.isEmpty { page.element("small") { $0.text(path + " ") } }
-              page.element("code") { $0.text(value(row[side], 200)) }
-            }
-          }
-          page.element("td", "n") { $0.text(Figures.count(row.count("count"))) }
-        }
-      }
+  /// The commonest changes; for objects and arrays, the changes within them.
+  private static func table(_ changes: [JSONValue]) -> String {
+    guard !changes.isEmpty else { return "" }
+    let rows = changes.map { row in
+      let path = row.word("path", else: ""), place = path.isEmpty ? "" : element("small", text: path + " ")
+      let sides = ["before", "after"].map { element("td", place + code(value(row[$0], 200))) }
+      return element("tr", sides.joined() + element("td", class: "n", text: Figures.count(row.count("count"))))
     }
+    return element(
+      "table", "<tr><th>before</th><th>after</th><th class=\"n\">times</th></tr>" + rows.joined())
   }
 
   /// The quantiles before and after, as bars.
-  private static func writeNumbers(_ number: JSONValue, to page: inout HTMLText) {
+  private static func numbers(_ number: JSONValue) -> String {
     let path = number["path"]?.stringValue ?? ""
     let rows = ["mean", "p50", "p90", "p99"].map { name in
       (name: name, before: number["before"]?[name]?.doubleValue ?? 0, after: number["after"]?[name]?.doubleValue ?? 0)
     }
-    page.element("h3") { $0.text(path.isEmpty ? "value" : path) }
-    page.pairs(rows)
+    return element("h3", text: path.isEmpty ? "value" : path) + bars(rows)
   }
 
   // MARK: Pairs, failures
 
-  private func writePairs(
-    _ title: String, _ items: [JSONValue], to page: inout HTMLText, counts: (JSONValue) -> JSONValue,
-    name: (JSONValue) -> String
-  ) {
+  private func pairs(
+    _ title: String, _ items: [JSONValue], counts: (JSONValue) -> JSONValue, name: (JSONValue) -> String
+  ) -> String {
     let rows = items.map { item in
-      (
-        name: name(item), before: counts(item)["before"]?.doubleValue ?? 0,
-        after: counts(item)["after"]?.doubleValue ?? 0
-      )
+      let counts = counts(item)
+      return (name: name(item), before: counts["before"]?.doubleValue ?? 0, after: counts["after"]?.doubleValue ?? 0)
     }.sorted { abs($0.after - $0.before) > abs($1.after - $1.before) }
-    guard !rows.isEmpty else { return }
+    guard !rows.isEmpty else { return "" }
     let same = rows.filter { $0.before == $0.after }
-    page.element("h2") { $0.text(title) }
-    page.pairs(Array(rows.filter { $0.before != $0.after }.prefix(30)))
-    fold("\(Figures.count(same.count)) equal on both sides", isEmpty: same.isEmpty, to: &page) { page in
-      page.pairs(Array(same.prefix(200)))
-    }
+    return element("h2", text: title) + bars(rows.filter { $0.before != $0.after }.prefix(30))
+      + fold(same.count, bars(same.prefix(200)))
   }
 
-  private func writeFailures(to page: inout HTMLText) {
-    let kinds = report["failures"]?.elements("kinds") ?? []
-    guard !kinds.isEmpty else { return }
-    page.element("h2") { $0.text("Failures of the candidate") }
-    page.element("table") { page in
-      for kind in kinds {
-        page.element("tr") { page in
-          page.element("td") { $0.text(kind.word("plugin")) }
-          page.element("td") { $0.text(kind.word("message")) }
-          page.element("td") { page in
-            let location = kind.member("file").map { "\($0.brief):\(kind.word("line"))" }
-            page.element("code") { $0.text(location ?? "") }
-          }
-          page.element("td", "n") { $0.text(Figures.count(kind.count("count"))) }
-        }
-      }
+  private var failures: String {
+    let rows = (report["failures"]?.elements("kinds") ?? []).map { kind in
+      let location = kind.member("file").map { "\($0.brief):\(kind.word("line"))" } ?? ""
+      return element(
+        "tr",
+        element("td", text: kind.word("plugin")) + element("td", text: kind.word("message"))
+          + element("td", code(location)) + element("td", class: "n", text: Figures.count(kind.count("count"))))
     }
+    return rows.isEmpty ? "" : element("h2", text: "Failures of the candidate") + element("table", rows.joined())
   }
 
   // MARK: Subjects and examples
 
   /// The subjects with most changed events, each with the command that explains the first of these.
-  private func writeMostChanged(to page: inout HTMLText) {
-    writeExplained("Changed most", "most_changed", "<th>subject</th><th class=\"n\">events</th>", to: &page) {
-      entry, page in
-      page.element("td") { $0.text(entry.word("subject")) }
-      page.element("td", "n") { $0.text(Figures.count(entry.count("events"))) }
+  private var mostChanged: String {
+    explained("Changed most", "most_changed", "<th>subject</th><th class=\"n\">events</th>") { entry in
+      element("td", text: entry.word("subject")) + element("td", class: "n", text: Figures.count(entry.count("events")))
     }
   }
 
   /// For each plugin the first event after which it has another state, with the command that explains it.
-  private func writeOtherStates(to page: inout HTMLText) {
-    writeExplained("Other states", "other_states", "<th>plugin</th><th>first of</th>", to: &page) { entry, page in
-      for name in ["plugin", "subject"] { page.element("td") { $0.text(entry[name]?.brief ?? "?") } }
+  private var otherStates: String {
+    explained("Other states", "other_states", "<th>plugin</th><th>first of</th>") { entry in
+      ["plugin", "subject"].map { element("td", text: entry[$0]?.brief ?? "?") }.joined()
     }
   }
 
   /// A table of a member of the report, whose last column has the commands that explain its entries; nothing without entries.
   ///
-  /// `head` is the HTML of the other columns' heads, and `cells` writes an entry's cells below them.
-  private func writeExplained(
-    _ title: String, _ member: String, _ head: String, to page: inout HTMLText,
-    _ cells: (JSONValue, inout HTMLText) -> Void
-  ) {
-    let entries = report.elements(member)
-    guard !entries.isEmpty else { return }
-    page.element("h2") { $0.text(title) }
-    page.element("table") { page in
-      page.raw("<tr>\(head)<th>explained by</th></tr>")
-      for entry in entries {
-        page.element("tr") { page in
-          cells(entry, &page)
-          page.element("td") { page in page.element("code") { $0.text(entry.word("explain", else: "")) } }
-        }
-      }
+  /// `head` is the HTML of the other columns' heads, and `cells` gives an entry's cells below them.
+  private func explained(
+    _ title: String, _ member: String, _ head: String, _ cells: (JSONValue) -> String
+  ) -> String {
+    let rows = report.elements(member).map { entry in
+      element("tr", cells(entry) + element("td", code(entry.word("explain", else: ""))))
     }
+    guard !rows.isEmpty else { return "" }
+    return element("h2", text: title)
+      + element("table", "<tr>\(head)<th>explained by</th></tr>" + rows.joined())
   }
 
-  private func writeExamples(to page: inout HTMLText) {
-    guard !examples.isEmpty else { return }
-    page.element("h2") { $0.text("Explained") }
-    for (index, example) in examples.enumerated() {
-      page.element("details", "row example") { page in
-        page.element("summary") { page in
-          page.element("code") { $0.text(example.subject) }
-          page.text(" \(example.type) ")
-          page.element("small") { $0.text(example.event) }
-        }
-        // A browser opens a folded part when it follows a link into it.
-        page.raw("<span id=\"event-\(index)\"></span>")
-        page.element("div", "sides") { page in
-          Self.writeSide("before", example.lines.baseline, other: example.lines.candidate, to: &page)
-          Self.writeSide("after", example.lines.candidate, other: example.lines.baseline, to: &page)
-        }
-      }
+  private var explainedExamples: String {
+    let rows = examples.enumerated().map { index, example in
+      let (before, after) = example.lines
+      let title = "\(code(example.subject)) \(example.type.escapedForMarkup) \(element("small", text: example.event))"
+      let sides = Self.side("before", before, other: after) + Self.side("after", after, other: before)
+      // A browser opens a folded part when it follows a link into it.
+      let target = "<span id=\"event-\(index)\"></span>"
+      let html = element("summary", title) + target + element("div", class: "sides", sides)
+      return element("details", class: "row example", html)
     }
+    return rows.isEmpty ? "" : element("h2", text: "Explained") + rows.joined()
   }
 
   /// One side's tree, with marks on the parts that the other side does not have.
-  private static func writeSide(_ title: String, _ lines: [String], other: [String], to page: inout HTMLText) {
+  private static func side(_ title: String, _ lines: [String], other: [String]) -> String {
     let marks = LineDifferences(other)
-    page.element("div", title) { page in
-      page.element("h3") { $0.text(title) }
-      page.element("pre") { page in
-        for line in lines {
-          let line = marks.marked(line)
-          // A line that is too long goes on below its beginning, not below the tree.
-          page.raw("<span class=\"line\" style=\"--in:\(line.indent)ch\">")
-          for part in line.parts {
-            if part.isMarked { page.element("mark") { $0.text(part.text) } } else { page.text(part.text) }
-          }
-          page.raw("</span>")
-        }
-      }
+    let html = lines.map { line in
+      let line = marks.marked(line)
+      let parts = line.parts.map { $0.isMarked ? element("mark", text: $0.text) : $0.text.escapedForMarkup }
+      // A line that is too long goes on below its beginning, not below the tree.
+      return "<span class=\"line\" style=\"--in:\(line.indent)ch\">\(parts.joined())</span>"
     }
+    return element("div", class: title, element("h3", text: title) + element("pre", html.joined()))
   }
 
   /// For light and dark themes and for phones.

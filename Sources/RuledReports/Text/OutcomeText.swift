@@ -26,7 +26,7 @@ package struct OutcomeText {
         text += "    \(decision.key)\(space)  \(decision.value)\n"
       }
     }
-    let effects = outcome.member("effects")?.arrayValue ?? []
+    let effects = outcome.elements("effects")
     if !effects.isEmpty {
       let table = Table(["SINK", "TYPE", "PLUGIN", "ID", "DATA"]).rows(effects) { effect in
         ["sink", "type", "plugin", "id", "data"].map { effect.word($0, else: "-") }
@@ -49,9 +49,7 @@ package struct OutcomeText {
   /// Decisions, effects and failures on one line.
   package var line: String {
     let decided = decisions.map { "\($0.plugin).\($0.key)=\($0.value)" }
-    let emitted = (outcome.member("effects")?.arrayValue ?? []).map {
-      "→ \($0.word("sink")) \($0.word("type"))".printable
-    }
+    let emitted = outcome.elements("effects").map { "→ \($0.word("sink")) \($0.word("type"))".printable }
     let failed = failures.map { style.red("! " + $0.line.printable) }
     return (decided + emitted + failed).joined(separator: "  ")
   }
@@ -59,14 +57,13 @@ package struct OutcomeText {
   /// Each decision, effect with its data, and failure, on a line of its own.
   package var findings: [String] {
     let decided = decisions.map { "\($0.plugin).\($0.key) = \($0.value)" }
-    let emitted = (outcome.member("effects")?.arrayValue ?? []).map { effect in
-      let data = effect["data"]?.text ?? ""
-      return "→ \(effect.word("sink")) \(effect.word("type")) \(data)".printable
+    let emitted = outcome.elements("effects").map {
+      "→ \($0.word("sink")) \($0.word("type")) \($0["data"]?.text ?? "")".printable
     }
     return decided + emitted + failures.map { "✗ \($0.line)".printable }
   }
 
-  private var failures: [ReportedFailure] { (outcome.member("failures")?.arrayValue ?? []).map(ReportedFailure.init) }
+  private var failures: [ReportedFailure] { outcome.elements("failures").map(ReportedFailure.init) }
 
   private var decisions: [(plugin: String, key: String, value: String)] {
     (outcome.member("decisions")?.objectValue?.members ?? []).flatMap { plugin, keys in

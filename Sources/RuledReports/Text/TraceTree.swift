@@ -24,7 +24,7 @@ package struct TraceTree {
     showsAll = all
     self.style = style
     self.followed = followed
-    failures = (outcome.member("failures")?.arrayValue ?? []).map(ReportedFailure.init)
+    failures = outcome.elements("failures").map(ReportedFailure.init)
   }
 
   /// The tree as text; the trace does not name the `type` of the event itself.
@@ -32,7 +32,7 @@ package struct TraceTree {
 
   /// The tree; events whose cause the trace does not name stand beside it.
   package func nodes(type: String) -> [TreeNode] {
-    let trace = outcome.member("trace")?.arrayValue ?? []
+    let trace = outcome.elements("trace")
     guard !trace.isEmpty else { return [TreeNode("\(type.printable): no rule listens to this event")] }
     var events: [Event] = []
     for entry in trace {
@@ -146,7 +146,7 @@ package struct TraceTree {
   private func raises(of entry: JSONValue, _ raised: inout [Event]) -> [TreeNode] {
     var alone: [JSONValue] = []
     var nodes: [TreeNode] = []
-    for type in entry.member("raised")?.arrayValue ?? [] {
+    for type in entry.elements("raised") {
       let index = raised.firstIndex { event in
         event.type == type.stringValue && event.cause?["plugin"] == entry.member("plugin")
           && event.cause?["rule"] == entry.member("rule")
@@ -163,7 +163,7 @@ package struct TraceTree {
 
   /// Messages and timers, with the trees of those that were followed.
   private func consequences(of entry: JSONValue) -> [TreeNode] {
-    let nodes = (entry.member("follows")?.arrayValue ?? []).compactMap { event in
+    let nodes = entry.elements("follows").compactMap { event in
       event.member("id")?.stringValue.flatMap { followed[$0] }
     }
     guard nodes.isEmpty else { return nodes }
