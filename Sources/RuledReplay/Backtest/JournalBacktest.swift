@@ -6,10 +6,7 @@ package import RuledStore
 
 /// A backtest on a journal: from the states of the snapshot before the range, through all entries since.
 package final class JournalBacktest {
-  package struct Found {
-    package var comparison: Comparison
-    package var isWhole: Bool
-  }
+  package typealias Found = (comparison: Comparison, isWhole: Bool)
 
   /// The parts of the history that are missing between the beginning of the range and its end, or can't be replayed.
   package let gaps: [JournalGap]
@@ -147,7 +144,7 @@ package final class JournalBacktest {
     _ rules: @escaping Sides.Load, threads: Int, shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> Found {
     if threads > 1, let found = try attempt(rules, threads, shouldContinue) { return found }
-    return try attempt(rules, 1, shouldContinue) ?? Found(comparison: Comparison(), isWhole: false)
+    return try attempt(rules, 1, shouldContinue) ?? (Comparison(), false)
   }
 
   private func attempt(
@@ -159,7 +156,7 @@ package final class JournalBacktest {
         (entry, isCompared) throws(RequestError) in
         try replay.play(entry, isCompared: isCompared)
       }
-      return try replay.finish(at: isWhole ? end : nil).map { Found(comparison: $0, isWhole: isWhole) }
+      return try replay.finish(at: isWhole ? end : nil).map { ($0, isWhole) }
     }
   }
 

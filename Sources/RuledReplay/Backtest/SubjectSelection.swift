@@ -7,17 +7,12 @@ package struct SubjectSelection: Sendable {
   /// The hashes below it are in the share; nil for all.
   private let bound: UInt64?
 
-  /// The subjects whose names begin with `prefix`, or a share of them: more than 0 percent.
-  package init(prefix: String = "", percent: Double = 100) {
+  /// The subjects whose names begin with `prefix`, and of these the share that a text such as `10%` states; nil if it states none.
+  package init?(prefix: String, sample: String) {
+    let number = sample.hasSuffix("%") ? String(sample.dropLast()) : sample
+    guard let percent = Double(number), percent > 0, percent <= 100 else { return nil }
     self.prefix = Array(prefix.utf8)
     bound = percent >= 100 ? nil : UInt64(percent / 100 * 0x1p64)
-  }
-
-  /// The share that a text such as `10%` states; nil if it states none.
-  package static func percent(_ text: String) -> Double? {
-    let number = text.hasSuffix("%") ? String(text.dropLast()) : text
-    guard let percent = Double(number), percent > 0, percent <= 100 else { return nil }
-    return percent
   }
 
   /// Whether a subject's events are played; which subjects a share has is the same in every run.

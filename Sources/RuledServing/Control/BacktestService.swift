@@ -86,10 +86,9 @@ struct BacktestService: Sendable {
   }
 
   private func backtest() throws(RequestError) -> JournalBacktest {
-    guard let percent = SubjectSelection.percent(params.sample) else {
+    guard let subjects = SubjectSelection(prefix: params.subjects, sample: params.sample) else {
       throw .invalidParams(path: "params.sample", "must be a share of more than 0 % and at most 100 %, such as \"10%\"")
     }
-    let subjects = SubjectSelection(prefix: params.subjects, percent: percent)
     let now = services.context.clock.now
     let backtest: JournalBacktest
     do throws(StoreError) {

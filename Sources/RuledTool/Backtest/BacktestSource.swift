@@ -95,9 +95,9 @@ extension SubjectSelection {
   /// The selection that `--subjects` and `--sample` make.
   init(_ arguments: Arguments) throws(UsageError) {
     let sample = arguments.value("sample") ?? "100%"
-    guard let percent = Self.percent(sample) else {
+    guard let selection = Self(prefix: arguments.value("subjects") ?? "", sample: sample) else {
       throw UsageError("--sample takes a share of more than 0 % and at most 100 %, such as 10%, not '\(sample)'")
     }
-    self.init(prefix: arguments.value("subjects") ?? "", percent: percent)
+    self = selection
   }
 }
