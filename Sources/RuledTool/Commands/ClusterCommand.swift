@@ -88,7 +88,7 @@ enum ClusterCommand: Command {
   // MARK: Text
 
   private static func text(_ result: JSONValue, _ style: Style) -> String {
-    let nodes = result.member("nodes")?.arrayValue ?? []
+    let nodes = result.elements("nodes")
     var text = Table([
       "node", "role", ">lease", ">sequence", ">behind", "version", "process", "address",
     ]).rows(nodes) { node in
@@ -117,7 +117,7 @@ enum ClusterCommand: Command {
   private static func database(_ database: JSONValue, _ style: Style) -> String {
     func word(_ name: String) -> String { database.word(name).printable }
     var text = "database  primary at \(word("primary")), PostgreSQL \(word("version"))\n"
-    for standby in database.member("standbys")?.arrayValue ?? [] {
+    for standby in database.elements("standbys") {
       let words = ["name", "address", "state", "sync"].compactMap { standby.member($0)?.stringValue }.filter {
         !$0.isEmpty
       }

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import RuledCore
 internal import RuledStore
 
@@ -25,8 +24,6 @@ struct LineHistory {
     guard !line.allSatisfy({ $0 == " " }), line != lines.last else { return }
     lines = (lines + [line]).suffix(Self.most)
     guard let path else { return }
-    let before = umask(0o077)
-    defer { umask(before) }
     // A history that can't be kept is no reason to end the session.
     try? Folder.create(path.parentFolder)
     let text = Array((lines.joined(separator: "\n") + "\n").utf8)
