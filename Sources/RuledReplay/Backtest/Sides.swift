@@ -16,6 +16,25 @@ package final class Sides {
   /// Loads the rules of both sides, for worlds of the calling thread.
   package typealias Load = @Sendable (LuaWorker) throws(RequestError) -> Rules
 
+  /// Loads rules under one configuration, the baseline's a second time if anything is played before the range.
+  ///
+  /// `refusal` makes the error of the reasons for which they don't load.
+  package static func loading(
+    _ baseline: RulesSource, _ candidate: RulesSource, warmsUp: Bool,
+    configuration: [String: Configuration.Plugin], now: Timestamp,
+    refusal: @escaping @Sendable (_ reasons: String) -> RequestError
+  ) -> Load {
+    { worker throws(RequestError) in
+      do throws(ReloadError) {
+        func load(_ rules: RulesSource) throws(ReloadError) -> Catalog {
+          try CatalogBuilder.build(
+            rules, configuration: configuration, previous: nil, worker: worker, now: now)
+        }
+        return (try load(baseline), warmsUp ? try load(baseline) : nil, try load(candidate))
+      } catch { throw refusal(error.errors.map(\.description).joined(separator: "; ")) }
+    }
+  }
+
   /// The comparisons so far, by the lane of the subject.
   let comparisons = (0..<SubjectLanes.count).map { _ in Comparison() }
   private let lanes: SubjectLanes
@@ -68,12 +87,7 @@ package final class Sides {
   /// The counters of each plugin, on both sides.
   var counterCounts: [[String: Int]] { [baseline.counterCounts, candidate.counterCounts] }
 
-  /// Plays an entry on both sides.
-  ///
-  /// - Parameters:
-  ///   - entry: the entry.
-  ///   - isCompared: whether it is in the range, so that its outcomes are compared; before the range both sides have the baseline's rules.
-  /// - Throws: when a store can't be read or written.
+  /// Plays an entry on both sides, and compares the outcomes if it is in the range; before the range both sides have the baseline's rules.
   package func play(_ entry: JournalEntry, isCompared: Bool) throws(RequestError) {
     if isCompared { begin() }
     let before = try baseline.play(entry)

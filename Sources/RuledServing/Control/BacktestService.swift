@@ -31,12 +31,9 @@ struct BacktestService: Sendable {
     let (baseline, configuration) = try liveRules(revision)
     let uploaded = try UploadedRules.source(params.rules, services.uploads)
     let candidate = baseline.taking(params.plugins, from: uploaded)
-    let load: Sides.Load = { [self] worker throws(RequestError) in
-      (
-        try self.load(baseline, configuration, worker), try self.load(baseline, configuration, worker),
-        try self.load(candidate, configuration, worker)
-      )
-    }
+    let load = Sides.loading(
+      baseline, candidate, warmsUp: true, configuration: configuration, now: services.context.clock.now
+    ) { .invalidParams(path: "params.rules", "does not load: \($0)") }
     let rules = try load(LuaWorker())
     let backtest = try self.backtest()
     // On one thread: the daemon has other work for the processors.
@@ -71,18 +68,6 @@ struct BacktestService: Sendable {
       let found = try services.revisions.load(revision)
       return (found.rules, found.configuration)
     } catch { throw RequestError(.unavailable, "the rules in force can't be read: \(error)") }
-  }
-
-  private func load(
-    _ rules: RulesSource, _ configuration: [String: Configuration.Plugin], _ worker: LuaWorker
-  ) throws(RequestError) -> Catalog {
-    do throws(ReloadError) {
-      return try CatalogBuilder.build(
-        rules, configuration: configuration, previous: nil, worker: worker, now: services.context.clock.now)
-    } catch {
-      let errors = error.errors.map(\.description).joined(separator: "; ")
-      throw .invalidParams(path: "params.rules", "does not load: \(errors)")
-    }
   }
 
   private func backtest() throws(RequestError) -> JournalBacktest {

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledLua
 internal import RuledReplay
 internal import RuledReports
 
@@ -52,9 +53,7 @@ enum BacktestCommand: Command {
     let watch = BacktestWatch(environment)
     let (backtest, file) = try source.backtest(selection, environment) { watch.shouldContinue(share: nil, count: $0) }
     let isReadOnce = file?.isReadOnce == true
-    let load: Sides.Load = { [warmsUp = file == nil] worker throws(RequestError) in
-      try rules.load(worker, warmsUp: warmsUp)
-    }
+    let load = rules.loading(warmsUp: file == nil)
     func shouldContinue(_ played: Int) -> Bool {
       let share = if let file { file.share } else { Double(played) / Double(max(backtest.count, 1)) }
       return watch.shouldContinue(share: share, count: played)
@@ -63,10 +62,10 @@ enum BacktestCommand: Command {
     let found = try backtest.play(
       load, threads: isReadOnce ? 1 : ToolEnvironment.processors, shouldContinue: shouldContinue)
     watch.clear()
-    let result = found.comparison
+    let (result, loaded) = (found.comparison, try load(LuaWorker()))
     let report = result.json(
-      baseline: try rules.revision(of: rules.baseline), candidate: try rules.revision(of: rules.candidate),
-      gaps: backtest.gaps, folder: rules.folder, conditions: conditions)
+      baseline: loaded.baseline.revision, candidate: loaded.candidate.revision, gaps: backtest.gaps,
+      folder: rules.folder, conditions: conditions)
     environment.show(report, arguments) { BacktestText(report: $0, result: result, style: environment.style).text }
     if let path = arguments.value("html") {
       let examples =

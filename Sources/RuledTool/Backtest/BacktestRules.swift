@@ -1,6 +1,5 @@
 internal import RuledCore
 internal import RuledEngine
-internal import RuledLua
 internal import RuledReplay
 
 /// The rules of both sides of a backtest, to be loaded as often as worlds need them.
@@ -24,38 +23,18 @@ struct BacktestRules: Sendable {
     let selection = try RulesSelection([folder])
     let named = arguments.value("plugins")?.split(separator: ",").map(String.init)
     let chosen = named ?? selection.plugins.map { $0.sorted() }
-    candidate = try Self.replace(chosen, of: baseline, by: try selection.read(), in: folder)
-  }
-
-  /// Loads the rules of both sides for worlds of the worker's thread: each needs catalogs of its own.
-  ///
-  /// `warmsUp`: whether events are played before the range.
-  func load(_ worker: LuaWorker, warmsUp: Bool) throws(RequestError) -> Sides.Rules {
-    (try load(baseline, worker), warmsUp ? try load(baseline, worker) : nil, try load(candidate, worker))
-  }
-
-  /// The revision that rules have with the configuration.
-  func revision(of rules: RulesSource) throws(RequestError) -> String { try load(rules, LuaWorker()).revision }
-
-  private func load(_ source: RulesSource, _ worker: LuaWorker) throws(RequestError) -> Catalog {
-    do throws(ReloadError) {
-      return try CatalogBuilder.build(
-        source, configuration: configuration, previous: nil, worker: worker, now: Timestamp(microseconds: 0))
-    } catch {
-      throw RequestError(.unavailable, "the rules do not load: \(ErrorReport(error).lines.joined(separator: "; "))")
+    let new = try selection.read()
+    for name in chosen ?? [] where !(new.plugins + baseline.plugins).contains(where: { $0.name == name }) {
+      let hint = NearestName.hint(name, in: new.plugins.map(\.name), otherwise: "name one of its folders")
+      throw UsageError("'\(folder)' has no plugin '\(name)'\(hint)")
     }
+    candidate = baseline.taking(chosen, from: new)
   }
 
-  /// The old rules with the chosen plugins of the new ones; all of the new ones when none are chosen.
-  private static func replace(
-    _ chosen: [String]?, of old: RulesSource, by new: RulesSource, in folder: String
-  ) throws(UsageError) -> RulesSource {
-    let names = new.plugins.map(\.name)
-    for name in chosen ?? [] where !names.contains(name) && !old.plugins.contains(where: { $0.name == name }) {
-      throw UsageError(
-        "'\(folder)' has no plugin '\(name)'"
-          + NearestName.hint(name, in: names, otherwise: "name one of its folders"))
-    }
-    return old.taking(chosen, from: new)
+  /// Loads the rules of both sides; `warmsUp`: whether events are played before the range.
+  func loading(warmsUp: Bool) -> Sides.Load {
+    Sides.loading(
+      baseline, candidate, warmsUp: warmsUp, configuration: configuration, now: Timestamp(microseconds: 0)
+    ) { RequestError(.unavailable, "the rules do not load: \($0)") }
   }
 }
