@@ -84,50 +84,44 @@ enum CompletionsCommand: Command {
   private static func candidates(after words: ArraySlice<String>, _ environment: ToolEnvironment) -> [String] {
     let options = EventCommand.spec.options + OptionSpec.shared
     guard let operands = try? ArgumentParser.parse(words, options: options).operands else { return [] }
-    let events = described(environment) ?? onDisk()
-    guard let type = operands.first else { return events.keys.sorted() }
+    let shown = try? environment.connect().call("rules", [:])
+    let events = shown.map(EventNames.init(shown:)) ?? EventNames(onDisk())
+    guard let type = operands.first else { return events.members.keys.sorted() }
     guard operands.count > 1 else { return [] }
     let given = operands.dropFirst(2).map { $0.prefix { $0 != "=" } }
-    return events[type, default: []].sorted().filter { key in !given.contains { $0 == key } }.map { "\($0)=" }
+    return events.members[type, default: []].sorted().filter { key in !given.contains { $0 == key } }.map { "\($0)=" }
   }
 
-  /// The events that the daemon's plugins describe; nil if it can't be asked.
-  private static func described(_ environment: ToolEnvironment) -> [String: Set<String>]? {
-    guard let rules = try? environment.connect().call("rules", [:]) else { return nil }
-    var events: [String: Set<String>] = [:]
-    for event in rules.elements("plugins").flatMap({ $0.elements("events") }) {
-      // The name of an optional object ends in '?'.
-      let names = (event.member("data")?.objectValue?.names ?? [])
-        .map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 }
-      events[event.member("type")?.stringValue ?? "", default: []].formUnion(names)
-    }
-    return events
-  }
-
-  private static func onDisk() -> [String: Set<String>] {
-    guard let selection = try? RulesSelection([]) else { return [:] }
+  private static func onDisk() -> [PluginManifest] {
+    guard let selection = try? RulesSelection([]) else { return [] }
     let worker = LuaWorker()
     // While rules are edited, some of them may not load.
-    let plugins = selection.readable().plugins.map { source in
+    return selection.readable().plugins.map { source in
       let notes = LoadNotes()
       _ = try? PluginVM(source: source, worker: worker, noting: notes)
       return notes.manifest
     }
-    let types = EventNames.types(of: plugins).map { ($0, Set(EventNames.keys(of: $0, plugins))) }
-    return Dictionary(uniqueKeysWithValues: types)
   }
 }
 
-/// The event types that plugins know, and the members of their data, for completion.
-enum EventNames {
-  /// The types that rules listen to or that plugins describe, in order; patterns are left out.
-  static func types(of plugins: [PluginManifest]) -> [String] {
-    let heard = plugins.flatMap { $0.rules.flatMap(\.on) }.filter(\.isExact).map(\.text)
-    return Set(heard + plugins.flatMap { $0.events.map(\.type) }).sorted()
+/// The event types that plugins know, with the members of their data that they describe, for completion.
+struct EventNames {
+  private(set) var members: [String: Set<String>] = [:]
+
+  /// The types that rules listen to or that plugins describe; patterns are left out.
+  init(_ plugins: [PluginManifest]) {
+    for case .exact(let type) in plugins.flatMap({ $0.rules.flatMap(\.on) }) { add(type, []) }
+    for event in plugins.flatMap(\.events) { add(event.type, event.data.members.map(\.name)) }
   }
 
-  /// The members that plugins describe of a type's data, in order.
-  static func keys(of type: String, _ plugins: [PluginManifest]) -> [String] {
-    Set(plugins.flatMap { $0.events }.filter { $0.type == type }.flatMap { $0.data.members.map(\.name) }).sorted()
+  /// The types that the plugins describe of which a daemon shows the rules.
+  init(shown rules: JSONValue) {
+    for event in rules.elements("plugins").flatMap({ $0.elements("events") }) {
+      let names = event.member("data")?.objectValue?.names ?? []
+      // The name of an optional object ends in '?'.
+      add(event.word("type", else: ""), names.map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 })
+    }
   }
+
+  private mutating func add(_ type: String, _ names: [String]) { members[type, default: []].formUnion(names) }
 }

@@ -22,8 +22,8 @@ struct ReplCompletion {
     var all: [String]
     switch words.first {
     case let first? where words.count == 1 && first.hasPrefix("."): all = Self.commands.map(\.name)
-    case ".event" where words.count == 2: all = EventNames.types(of: catalog.plugins.map(\.manifest))
-    case ".event": all = EventNames.keys(of: words[1], catalog.plugins.map(\.manifest)).map { "\($0)=" }
+    case ".event" where words.count == 2: all = Array(EventNames(catalog.plugins.map(\.manifest)).members.keys)
+    case ".event": all = (EventNames(catalog.plugins.map(\.manifest)).members[words[1]] ?? []).map { "\($0)=" }
     case ".query" where words.count == 2:
       all = catalog.plugins.flatMap { plugin in plugin.manifest.queries.map { "\(plugin.name).\($0.name)" } }
     case ".state" where words.count == 2: all = catalog.plugins.map(\.name)
