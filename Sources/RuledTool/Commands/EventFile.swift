@@ -7,6 +7,8 @@ struct EventFile {
   /// A line that was submitted and not reported yet.
   private struct PendingLine {
     var number: Int
+    /// The id of its request; nil if it was refused without one.
+    var id: Int64?
     var type: String
     var result: Result<JSONValue, DaemonError>?
   }
@@ -23,10 +25,6 @@ struct EventFile {
   private let name: String
   /// The lines in flight, and those that were answered before an earlier one.
   private var pending: [PendingLine] = []
-  /// How many lines were reported and removed from `pending`.
-  private var reported = 0
-  /// The index of each request's line, counted from the first line submitted.
-  private var indexByID: [Int64: Int] = [:]
   private var summary: EventFileSummary
   private var progress: Progress
 
@@ -109,13 +107,12 @@ struct EventFile {
   /// A line that is no event is refused here, a blank one is skipped.
   private mutating func submit(_ text: [UInt8], _ number: Int) {
     guard !Input.isBlank(text) else { return }
-    var line = PendingLine(number: number, type: "event", result: nil)
+    var line = PendingLine(number: number, type: "event")
     switch text.withView({ bytes in Result { () throws(JSONError) in try JSONValue(parsing: bytes) } }) {
     case .success(.object(var event)):
       line.type = event["type"]?.brief ?? line.type
       for (name, value) in instructions { event[name] = value }
-      let id = instructions.isEmpty ? client.submit("event", utf8: text) : client.submit("event", .object(event))
-      indexByID[id] = reported + pending.count
+      line.id = instructions.isEmpty ? client.submit("event", utf8: text) : client.submit("event", .object(event))
     case .success:
       line.result = .failure(DaemonError(code: .invalidParams, "an event is a JSON object"))
     case .failure(let error):
@@ -127,9 +124,9 @@ struct EventFile {
   /// Waits for a reply unless the first line has its result, then reports the lines up to the first without a result.
   private mutating func receiveAndReport() throws {
     if pending.first?.result == nil, case .reply(let id, let result) = try client.receive(),
-      let index = indexByID.removeValue(forKey: id)
+      let index = pending.firstIndex(where: { $0.id == id })
     {
-      pending[index - reported].result = result.mapError { $0.answering("event") }
+      pending[index].result = result.mapError { $0.answering("event") }
     }
     let answered = pending.prefix { $0.result != nil }
     for line in answered {
@@ -138,7 +135,6 @@ struct EventFile {
       print(result, of: line)
     }
     pending.removeFirst(answered.count)
-    reported += answered.count
     progress.show(share: input.share, count: summary.sent + summary.refused, "event")
   }
 
