@@ -26,8 +26,10 @@ enum ClusterCommand: Command {
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let words = arguments.operands
+    if words.first != "drain", arguments.has("force") {
+      throw UsageError("--force belongs to 'rulectl cluster drain NODE'")
+    }
     guard let action = words.first else {
-      if arguments.has("force") { throw UsageError("--force belongs to 'rulectl cluster drain NODE'") }
       let result = try environment.connect().call("cluster", [:])
       environment.show(result, arguments) { text($0, environment.style) }
       return result.member("owner")?.stringValue == nil ? .no : .done
@@ -35,7 +37,6 @@ enum ClusterCommand: Command {
     guard ["drain", "undrain"].contains(action) else {
       throw UsageError("there is no 'cluster \(action)'; write drain or undrain")
     }
-    if action != "drain", arguments.has("force") { throw UsageError("--force belongs to 'rulectl cluster drain NODE'") }
     guard words.count == 2 else { throw UsageError("name the node: rulectl cluster \(action) NODE") }
     if action == "undrain" {
       return try environment.answer("cluster_undrain", ["node": .string(words[1])], arguments) { _ in

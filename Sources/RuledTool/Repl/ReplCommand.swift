@@ -36,9 +36,8 @@ enum ReplCommand: Command {
     let folder = arguments.value("rules")
     let selection = try folder.map { path throws(ToolError) in try RulesSelection([path]) } ?? (try? RulesSelection([]))
     guard let subject = arguments.operand(0) else {
-      return try ReplSession(
-        selection, subject: "repl:1", version: 0, states: [:],
-        standing: (try? environment.connect()).flatMap { try? $0.manualClock() })
+      let standing = try? environment.connect().manualClock()
+      return try ReplSession(selection, subject: "repl:1", version: 0, states: [:], standing: standing)
     }
     let client = try environment.connect()
     let standing = try client.manualClock()
