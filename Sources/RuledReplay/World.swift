@@ -51,17 +51,11 @@ package final class World {
   private var diverged: Set<UInt64> = []
   private var sequence: UInt64 = 0
 
-  /// A world.
+  /// A world that begins with `base`, which it changes, and with rules that no other engine uses, since a catalog counts failures.
   ///
-  /// - Parameters:
-  ///   - rules: the rules in force; no other engine may use the same catalog, since a catalog counts failures.
-  ///   - lua: the calling thread's worker.
-  ///   - base: the store to begin with, which the world changes.
-  ///   - configuration: the limits.
-  ///   - recorded: the messages and timers among the entries to be played; nil if all are events of clients.
-  ///   - costMask: counts the instructions of rules for events whose seed has no bit in common with it: 0 for all, 15 for one in 16; with nil,
-  ///     not even the rules that ran are listed.
-  /// - Throws: when the base can't be read.
+  /// `lua` is the calling thread's worker, and `recorded` has the messages and timers among the entries to be played; nil if all are events of
+  /// clients. The instructions of rules are counted for events whose seed has no bit in common with `costMask`: 0 for all, 15 for one in 16; with
+  /// nil, not even the rules that ran are listed. Throws when the base can't be read.
   package init(
     rules: Catalog, lua: LuaWorker, base: any StateStore = MemoryStore(), configuration: Configuration = .init(),
     recorded: RecordedHistory?, costMask: UInt64? = nil

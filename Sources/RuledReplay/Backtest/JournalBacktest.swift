@@ -29,15 +29,9 @@ package final class JournalBacktest {
 
   /// A backtest that has not begun: reads the messages and timers of the record.
   ///
-  /// - Parameters:
-  ///   - source: the journal.
-  ///   - since: events before are played, and not compared; nil to begin with the journal.
-  ///   - until: events after are not played.
-  ///   - configuration: the limits of both sides.
-  ///   - temporary: a folder for the states of both sides.
-  ///   - contains: whether a subject's events are played.
-  ///   - shouldContinue: called now and then with the number of entries that were read; false ends the backtest.
-  /// - Throws: when the journal can't be read.
+  /// Events before `since` are played, and not compared; nil begins with the journal. `contains` tells whether a subject's events are played,
+  /// `configuration` has the limits of both sides, and the folder `temporary` gets their states. `shouldContinue` is called now and then with the
+  /// number of entries that were read; false ends the backtest. Throws when the journal can't be read.
   package init(
     _ source: any JournalSource, since: Timestamp? = nil, until: Timestamp? = nil,
     configuration: Configuration = Configuration(), temporary: String,
@@ -132,14 +126,10 @@ package final class JournalBacktest {
       + "To look back further, raise journal.max_gib or journal.keep, or lower journal.snapshot"
   }
 
-  /// Plays the range on both sides.
+  /// Plays the range on both sides, on `threads` threads at once at most.
   ///
-  /// - Parameters:
-  ///   - rules: makes the rules of both sides.
-  ///   - threads: how many threads may play at once.
-  ///   - shouldContinue: called now and then with the number of entries that were played; false ends the backtest. Entries may be played twice.
-  /// - Returns: the comparison; after an end by `shouldContinue`, of the entries until then.
-  /// - Throws: when the journal or a store can't be read, or rules don't load.
+  /// `shouldContinue` is called now and then with the number of entries that were played, which may be played twice; after false, the comparison is
+  /// of the entries until then. Throws when the journal or a store can't be read, or rules don't load.
   package func play(
     _ rules: @escaping Sides.Load, threads: Int, shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> Found {
@@ -160,13 +150,7 @@ package final class JournalBacktest {
     }
   }
 
-  /// Plays the range on both sides, in order on this thread, and calls `before` before each entry that is compared.
-  ///
-  /// - Parameters:
-  ///   - rules: makes the rules of both sides.
-  ///   - shouldContinue: called now and then with the number of entries that were played; false ends it.
-  ///   - before: called before each entry that is compared.
-  /// - Throws: when the journal or a store can't be read, or rules don't load.
+  /// Plays the range as `play` does, in order on this thread, and calls `before` before each entry that is compared.
   package func playInOrder(
     _ rules: @escaping Sides.Load, shouldContinue: (_ played: Int) -> Bool,
     before: (JournalEntry, Sides) throws(RequestError) -> Void

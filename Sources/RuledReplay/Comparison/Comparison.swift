@@ -130,15 +130,7 @@ package final class Comparison {
   /// The report's `decisions` for people: each also with `members`, its changes within values, and `examples`, some of the events that it changed for.
   package var details: [JSONValue] { decisions.details }
 
-  /// The report as `backtest --json` prints it.
-  ///
-  /// - Parameters:
-  ///   - baseline: the revision of the one side.
-  ///   - candidate: the revision of the other.
-  ///   - gaps: the parts of the history that are missing.
-  ///   - folder: the folder of the candidate's rules, as it was named.
-  ///   - conditions: those of `--fail-on`.
-  /// - Returns: the report.
+  /// The report as `backtest --json` prints it, of two revisions; `folder` is that of the candidate's rules, as it was named.
   package func json(
     baseline: String, candidate: String, gaps: [JournalGap] = [], folder: String, conditions: [FailCondition] = []
   ) -> JSONValue {

@@ -26,16 +26,9 @@ package final class ShadowWorld {
   /// How many examples of differences are kept: the last ones.
   private static let mostExamples = 10
 
-  /// A world that has seen nothing yet.
+  /// A world that has seen nothing yet, with rules that no other engine uses; it changes `base`, a copy of the live store.
   ///
-  /// - Parameters:
-  ///   - rules: the rules that are tried; no other engine may use this catalog.
-  ///   - share: the subjects whose events it sees.
-  ///   - lua: the calling thread's worker.
-  ///   - base: a copy of the live store, which the world changes.
-  ///   - configuration: the limits.
-  ///   - mostSkipped: how many subjects it can skip.
-  /// - Throws: when the copy can't be read.
+  /// `lua` is the calling thread's worker. Throws when the copy can't be read.
   package init(
     rules: Catalog, on share: SubjectShare, lua: LuaWorker, base: any StateStore, configuration: Configuration,
     mostSkipped: Int = Limits.skippedSubjects

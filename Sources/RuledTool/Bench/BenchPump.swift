@@ -40,9 +40,8 @@ struct BenchPump {
 
   /// Sends the plan's requests, then waits for the remaining replies, at most ten seconds.
   ///
-  /// - Parameter progress: Called about ten times a second with the share of the time that is over, from 0 to 1.
-  /// - Returns: The counts.
-  /// - Throws: When the daemon closed a connection or sent a line that is no reply.
+  /// `progress` gets the share of the time that is over, from 0 to 1, about ten times a second. Throws when the daemon closed a connection or sent a
+  /// line that is no reply.
   mutating func run(_ progress: (Double, BenchTally) -> Void = { _, _ in }) throws(ToolError) -> BenchTally {
     startTime = MonotonicClock.nanoseconds
     endTime = startTime + UInt64(plan.seconds * 1e9)

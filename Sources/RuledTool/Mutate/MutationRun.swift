@@ -8,14 +8,9 @@ struct MutationRun: Sendable {
   /// The tests that fail without any change; nothing was tried then.
   private(set) var failing: [TestResult] = []
 
-  /// Tries every mutant.
+  /// Tries every mutant of the files whose path contains `files`, or of all for nil.
   ///
-  /// - Parameters:
-  ///   - selection: the plugins whose files are changed.
-  ///   - options: how tests run; the filter names the tests.
-  ///   - files: only files whose path contains this text are changed; nil for all.
-  ///   - progress: is called with how many mutants are done, and of how many.
-  /// - Throws: `ReloadError` for rules or tests that do not load.
+  /// `progress` is called with how many mutants are done, and of how many. Throws `ReloadError` for rules or tests that do not load.
   init(
     _ selection: RulesSelection, _ options: TestOptions, files: String?,
     progress: @escaping @Sendable (Int, Int) -> Void

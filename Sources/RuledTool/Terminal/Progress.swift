@@ -14,13 +14,9 @@ struct Progress {
     errors = environment.showsProgress ? environment.errors : nil
   }
 
-  /// Shows the progress, at most ten times a second.
+  /// Shows the progress, at most ten times a second: how many of `noun` are done, with their rate.
   ///
-  /// - Parameters:
-  ///   - share: How much is done, from 0 to 1, when that is known: drawn as a bar, and with the time that the rest takes at the rate so far.
-  ///   - count: How many of `noun` are done: shown with their rate.
-  ///   - noun: The noun of the count, in the singular.
-  ///   - plural: The plural of `noun`, if it is irregular.
+  /// A `share`, from 0 to 1, is drawn as a bar, and with the time that the rest takes at the rate so far. `plural` is that of an irregular noun.
   mutating func show(share: Double?, count: Int, _ noun: String, plural: String? = nil) {
     guard let errors else { return }
     let now = ContinuousClock.now
