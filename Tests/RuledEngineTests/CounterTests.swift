@@ -65,6 +65,21 @@ import Testing
     }
   }
 
+  @Test func `a query reads counters only where there are at most so many`() throws {
+    let most = "query 'most' (function(_, args) local all = counters('p.', args.most) return { n = all and #all } end)"
+    let engine = try Engine(["p": Self.counting + most])
+    for name in ["p.a", "p.b"] { try engine.send("n", ["from": 1, "to": 5, "name": .string(name)]) }
+    func found(_ most: JSONValue) throws -> JSONValue? {
+      try engine.local.query("p.most", subject: nil, arguments: ["most": most])["n"]
+    }
+    #expect(try found(10) == 10 && found(.null) == 10)
+    #expect(try found(9) == nil && found(5) == nil && found(0) == nil)
+    for wrong in [-1, 1.5, "a"] as [JSONValue] {
+      let failure = #expect(throws: RequestError.self) { try found(wrong) }
+      #expect(failure?.message.contains("counters' most must be a") == true, "\(wrong)")
+    }
+  }
+
   @Test func `counters are given up when the time of the query is over`() throws {
     let engine = try Engine(["p": Self.counting])
     try engine.send("n", ["from": 1, "to": 5])

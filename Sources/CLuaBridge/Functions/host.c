@@ -109,7 +109,7 @@ static int host_ask_evaluating(lua_State *L) {
 
 static int host_counters(lua_State *L) {
   rb_reading(L, "counters");
-  lua_settop(L, 1);
+  lua_settop(L, 2);
   return rb_call_host(L, RB_CALL_COUNTERS, 1);
 }
 

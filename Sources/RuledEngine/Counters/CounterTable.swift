@@ -108,12 +108,20 @@ package final class CounterTable: Sendable {
       return counts[plugin, default: 0] < limit
     }
 
-    /// The keys whose names begin with `prefix`, in order, until `isOver`.
-    func keys(prefix: String, until isOver: () -> Bool) -> [CounterKey] {
-      var found: [CounterKey] = []
+    /// The series whose names begin with `prefix`, in order, until `isOver`, as far as they have a `value`; nil if there are more than `most`.
+    func search(
+      prefix: String, most: Int, until isOver: () -> Bool, value: (CounterKey) -> CounterValue?
+    ) -> [(key: CounterKey, value: CounterValue)]? {
+      var found: [(key: CounterKey, value: CounterValue)] = []
       for name in names[index(of: prefix)...] {
         guard name.utf8.starts(with: prefix.utf8), !isOver() else { break }
-        found += keys[name, default: []].sorted { Self.isBefore($0.labels, $1.labels) }
+        let first = found.count
+        for key in keys[name, default: []] {
+          guard let value = value(key) else { continue }
+          guard found.count < most else { return nil }
+          found.append((key, value))
+        }
+        if found.count > first + 1 { found[first...].sort { Self.isBefore($0.key.labels, $1.key.labels) } }
       }
       return found
     }
@@ -199,6 +207,13 @@ package final class CounterTable: Sendable {
   package func select(
     prefix: String, now: Int64 = 0, with batches: [CommitBatch] = [], until isOver: () -> Bool = { false }
   ) -> [(key: CounterKey, value: CounterValue)] {
+    select(prefix: prefix, most: .max, now: now, with: batches, until: isOver) ?? []
+  }
+
+  /// The same, or nil if there are more than `most`, which costs no more than to find so many.
+  func select(
+    prefix: String, most: Int, now: Int64, with batches: [CommitBatch], until isOver: () -> Bool
+  ) -> [(key: CounterKey, value: CounterValue)]? {
     let second = CounterDelta.second(now)
     return contents.withLock { contents in
       var changed: [CounterKey: CounterTotal] = [:]
@@ -207,9 +222,9 @@ package final class CounterTable: Sendable {
           changed[delta.key] = (changed[delta.key] ?? contents.series[delta.key]?.total).adding(delta)
         }
       }
-      return contents.keys(prefix: prefix, until: isOver).compactMap { key in
+      return contents.search(prefix: prefix, most: most, until: isOver) { key in
         guard let total = changed[key] ?? contents.series[key]?.total, !total.isOver(at: second) else { return nil }
-        return (key: key, value: total.value)
+        return total.value
       }
     }
   }

@@ -39,4 +39,13 @@ struct HostArguments {
     default: throw HostRefusal("\(what) must be a number")
     }
   }
+
+  /// The count at `index`, or nil when it is nil or missing; `what` names it in messages.
+  func optionalCount(_ index: Int, _ what: String) throws(HostRefusal) -> Int? {
+    guard index < values.count, values[index].type != RB_NIL else { return nil }
+    guard let count = Int(exactly: try number(index, what)), count >= 0 else {
+      throw HostRefusal("\(what) must be a whole number from 0 on")
+    }
+    return count
+  }
 }

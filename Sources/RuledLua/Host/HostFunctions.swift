@@ -49,7 +49,10 @@ extension PluginVM {
       answers.add(host.memberCount(ofTopic: try arguments.bytes(0, "a topic's name"), of: self))
     case RB_CALL_COUNTERS:
       let prefix = try arguments.optionalBytes(0, "counters' prefix") ?? ByteView.empty
-      host.counters(prefix: prefix, into: answers.buffer) { rb_vm_expired(handle) }
+      let most = try arguments.optionalCount(1, "counters' most") ?? .max
+      guard host.counters(prefix: prefix, most: most, into: answers.buffer, until: { rb_vm_expired(handle) }) else {
+        return answers.addNil()
+      }
       answers.addBuffer(RB_JSON)
     default:
       guard host.peek(plugin: try arguments.bytes(0, "peek's plugin"), into: answers.buffer) else {

@@ -108,8 +108,8 @@ package enum RuleLibrary {
     forget(options: { all: boolean?, past: boolean? }?)
       Erases this plugin's state, timers, once keys, memberships and places of this subject; all of it; or all but these of any plugin. \
     rule: forget { all = true }
-    counters(prefix: string?) -> { name: string, labels: table, value: number }[]
-      The committed counters whose name begins so; in queries only. query: counters("t.")
+    counters(prefix: string?; most: integer?) -> { name: string, labels: table, value: number }[]
+      The committed counters whose name begins so, or nil if there are more than `most`; in queries only. query: counters("t.", 100)
     board.set(name: string; score: number; options: { keep: string?, low: boolean? }?)
       Gives this subject a score on a board of the plugin; keep removes the board so long after its last change, low has the least first. \
     rule: board.set("week", 12, { keep = "30d" })

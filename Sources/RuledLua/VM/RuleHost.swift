@@ -11,8 +11,9 @@ package protocol RuleHost: AnyObject {
   /// Whether the subject was a member of the plugin's topic of that name before the event.
   func isMember(ofTopic name: ByteView, of vm: PluginVM) -> Bool
   func memberCount(ofTopic name: ByteView, of vm: PluginVM) -> Int
-  /// Appends the counters whose name begins with `prefix` as a JSON array; returns early, with some of them, once `isOver` is true.
-  func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool)
+  /// Appends the counters whose name begins with `prefix` as a JSON array, or returns false if there are more than `most`; returns early, with
+  /// some of them, once `isOver` is true.
+  func counters(prefix: ByteView, most: Int, into buffer: ByteBuffer, until isOver: () -> Bool) -> Bool
   /// Appends places of a board of the plugin as a JSON array; returns early, with some of them, once `isOver` is true.
   func places(
     _ selection: BoardSelection, onBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,

@@ -29,8 +29,9 @@ final class ScriptedHost: RuleHost {
 
   func memberCount(ofTopic name: ByteView, of vm: PluginVM) -> Int { topics.count }
 
-  func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool) {
+  func counters(prefix: ByteView, most: Int, into buffer: ByteBuffer, until isOver: () -> Bool) -> Bool {
     buffer.append(contentsOf: counters)
+    return true
   }
 
   func places(

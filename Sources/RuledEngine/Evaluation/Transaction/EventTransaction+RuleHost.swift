@@ -54,9 +54,11 @@ extension EventTransaction: RuleHost {
 
   func subject(into buffer: ByteBuffer) { buffer.append(event.subject) }
 
-  func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool) {
+  func counters(prefix: ByteView, most: Int, into buffer: ByteBuffer, until isOver: () -> Bool) -> Bool {
     let counters = context.counters.select(
-      prefix: String(decoding: prefix, as: UTF8.self), now: event.now, with: batches.uncommitted, until: isOver)
+      prefix: String(decoding: prefix, as: UTF8.self), most: most, now: event.now, with: batches.uncommitted,
+      until: isOver)
+    guard let counters else { return false }
     var json = JSONWriter(buffer)
     json.beginArray()
     for counter in counters {
@@ -70,6 +72,7 @@ extension EventTransaction: RuleHost {
       json.endObject()
     }
     json.endArray()
+    return true
   }
 
   func places(
