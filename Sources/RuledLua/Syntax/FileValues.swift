@@ -100,6 +100,21 @@ package struct FileValues {
     return held(table).globalName.map { "\($0).\(name)" }
   }
 
+  /// The functions that a call calls, each with its arguments: its own one, and those that `pcall` or `xpcall` calls for it.
+  ///
+  /// For a call with a colon it is the call itself; for other nodes there are none.
+  package func calls(_ node: SyntaxNode) -> [(function: SyntaxNode, arguments: [SyntaxNode])] {
+    guard node.kind == .call || node.kind == .methodCall else { return [] }
+    let arguments = node.arguments, own = (node.kind == .call ? node.children[0] : node, arguments)
+    switch node.kind == .call ? hostName(node.children[0]) : nil {
+    case "pcall": return [own] + arguments.prefix(1).map { ($0, Array(arguments.dropFirst())) }
+    case "xpcall":
+      return [own] + arguments.prefix(1).map { ($0, Array(arguments.dropFirst(2))) }
+        + arguments.dropFirst().prefix(1).map { ($0, []) }
+    default: return [own]
+    }
+  }
+
   /// The name of the module that an expression is: `require "name"`, or a variable with it.
   package func module(of node: SyntaxNode) -> String? {
     guard let call = value(node, .call), call.children[0].globalName == "require" else { return nil }

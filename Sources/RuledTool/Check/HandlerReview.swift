@@ -24,7 +24,7 @@ struct HandlerReview: FileReview {
   init(_ source: SourceReview, _ modules: RequiredModules) {
     file = source.file
     self.modules = modules
-    own = .init(file: source.file, values: source.variables, exports: nil)
+    own = .init(file: source.file, tree: source.tree, values: source.variables, exports: nil)
     visit(source.tree.root, in: own)
     source.tree.root.forEach { node in
       if node.kind == .call, node.children[0].globalName == "migrate" { reviewSteps(node) }
@@ -92,12 +92,12 @@ struct HandlerReview: FileReview {
   }
 
   private mutating func visit(_ node: SyntaxNode, in module: RequiredModules.Module, from call: SyntaxNode? = nil) {
-    if node.kind == .call || node.kind == .methodCall {
-      if node.kind == .call, let problem = problem(of: node, in: module) {
+    for (function, arguments) in module.values.calls(node) {
+      if let problem = problem(calling: function, with: arguments, in: module) {
         let place = call == nil ? "" : " (\(module.file.path):\(node.line))"
         add(call ?? node, .forbiddenCall, problem + place)
       }
-      follow(node.kind == .call ? node.children[0] : node, in: module, from: call ?? node)
+      follow(function, in: module, from: call ?? node)
     }
     // A function that a file makes while it loads is called later.
     for child in node.children where phase != .load || child.kind != .function {
@@ -105,9 +105,10 @@ struct HandlerReview: FileReview {
     }
   }
 
-  private func problem(of call: SyntaxNode, in module: RequiredModules.Module) -> String? {
-    guard let name = module.values.hostName(call.children[0]), let phases = Self.phases[name] else { return nil }
-    let arguments = call.arguments
+  private func problem(
+    calling function: SyntaxNode, with arguments: [SyntaxNode], in module: RequiredModules.Module
+  ) -> String? {
+    guard let name = module.values.hostName(function), let phases = Self.phases[name] else { return nil }
     if name == "bucket", phase == .load || phase == .handler, arguments.count == 1, arguments[0].kind == .string {
       return "bucket needs a key here, as there is no subject"
     }

@@ -4,6 +4,7 @@ internal import RuledLua
 struct RequiredModules {
   struct Module {
     let file: SourceFile
+    let tree: SyntaxTree
     let values: FileValues
     let exports: ModuleExports?
   }
@@ -16,7 +17,8 @@ struct RequiredModules {
     for review in reviews {
       let name = String(review.file.name.dropLast(".lua".count))
       let module = Module(
-        file: review.file, values: review.variables, exports: ModuleExports(review.file, review.tree))
+        file: review.file, tree: review.tree, values: review.variables,
+        exports: ModuleExports(review.file, review.tree))
       all[name] = module
       if RulesFacts.isOfLibrary(review.file) { library[name] = module }
     }

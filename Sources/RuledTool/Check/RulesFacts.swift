@@ -60,8 +60,9 @@ struct RulesFacts {
       let manifest = all.first { $0.name == plugin.name }
       var declarations = manifest?.sources.isEmpty == false ? Declarations(all, of: plugin.name) : open
       declarations.plugin = manifest
-      checkCalls(own, tests: tests, plugins: names)
-      checkValues(own, declarations, textMembers: textMembers)
+      let modules = RequiredModules(own)
+      checkCalls(own, tests: tests, modules, plugins: names)
+      checkValues(own, modules, declarations, textMembers: textMembers)
       guard let manifest else { continue }
       checkSettings(manifest, plugin, own)
       if !plugin.tests.isEmpty { checkDecisions(files) }
@@ -108,8 +109,9 @@ struct RulesFacts {
   // MARK: Calls
 
   /// Checks the calls in the plugin's files and in the modules of the library that it uses, each by itself and as one program.
-  private mutating func checkCalls(_ own: [SourceReview], tests: [SourceReview], plugins: [String]) {
-    let modules = RequiredModules(own)
+  private mutating func checkCalls(
+    _ own: [SourceReview], tests: [SourceReview], _ modules: RequiredModules, plugins: [String]
+  ) {
     for review in own + tests {
       findings += CallReview(review, modules, plugins: plugins).findings
       findings += HandlerReview(review, modules).findings
@@ -119,13 +121,15 @@ struct RulesFacts {
   }
 
   /// Checks the values in the same files against what the host and the plugin declare; the library is of no one plugin.
-  private mutating func checkValues(_ own: [SourceReview], _ declarations: Declarations, textMembers: [String]) {
+  private mutating func checkValues(
+    _ own: [SourceReview], _ modules: RequiredModules, _ declarations: Declarations, textMembers: [String]
+  ) {
     let flows = own.map { review in
       (review, flow: ValueFlow(review, Self.isOfLibrary(review.file) ? Declarations([]) : declarations))
     }
     for (review, flow) in flows {
       findings += ValueReview(review, flow, of: declarations.plugin, textMembers: textMembers).findings
-      findings += FrozenReview(review).findings
+      findings += FrozenReview(review, modules).findings
     }
     findings += NameReview(flows).findings
   }

@@ -10,8 +10,8 @@ import Testing
     """
 
   private static let outbox = """
-    local outbox, names = {}, {}
-    function outbox.drop(name, reason) names.x = 1 return "dropped " .. name .. (reason or "") end
+    local outbox = {}
+    function outbox.drop(name, reason) local names = {} names.x = 1 return "dropped " .. name .. (reason or "") end
     function outbox.all(...) return ... end
     outbox.keep = function(item) if item then return item.name end end
     outbox.most = 3
@@ -309,6 +309,77 @@ import Testing
         "p/plugin.lua:9: a query can't call 'timer.cancel', which changes something (p/outbox.lua:2)",
         "p/plugin.lua:10: a query can't call 'send', which changes something (p/outbox.lua:5)",
         "p/plugin.lua:12: a query can't call 'forget', which changes something (lib/deep.lua:2)",
+      ], "\(found.joined(separator: "\n"))")
+  }
+
+  @Test func `forbidden calls are found in functions that pcall and xpcall call`() {
+    let found = findings(
+      """
+      local function note() count('p.n') end
+      local function tell() emit('mail', 'm') end
+      query 'q' (function() log.info(pcall(note))
+      log.info(pcall(once, 'a'))
+      log.info(xpcall(outbox.drop, tell, 'a'))
+      return { pcall(log.info, 'a') } end)
+      rule 'r' { on = 'x', run = function() log.info(pcall(note), pcall(tell)) raise('x') end }
+      local function late() return now() end
+      local _ = { pcall(late), pcall(function() return uuid() end) }
+      """,
+      outbox: """
+        local outbox = {}
+        function outbox.drop(name) timer.cancel(name) timer.set(name, 1, 'x') end
+        return outbox
+        """)
+    #expect(
+      found.filter { !$0.contains("note:") && $0.contains("can't call") } == [
+        "p/plugin.lua:3: a query can't call 'count', which changes something",
+        "p/plugin.lua:4: a query can't call 'emit', which changes something",
+        "p/plugin.lua:6: a query can't call 'once', which changes something",
+        "p/plugin.lua:7: a query can't call 'timer.cancel', which changes something (p/outbox.lua:2)",
+        "p/plugin.lua:7: a query can't call 'timer.set', which changes something (p/outbox.lua:2)",
+        "p/plugin.lua:10: a file that loads can't call 'now', as there is no event",
+        "p/plugin.lua:11: a file that loads can't call 'uuid', as there is no event",
+      ], "\(found.joined(separator: "\n"))")
+  }
+
+  @Test func `changes of what is frozen are found in modules, and of their tables`() {
+    let found = findings(
+      """
+      local held, list = outbox.held, outbox.list
+      local function safely(state) log.info(pcall(outbox.add, state)) end
+      query 'p' (function(state) safely(state) return {} end)
+      query 'q' (function(state) outbox.add(state)
+      outbox.note('a')
+      return { outbox.copy(state) } end)
+      rule 'r' { on = 'x', run = function(event, state) outbox.add(event.data)
+      outbox.most = 4
+      held.n = 1
+      table.insert(list, 1)
+      require('outbox').list[1] = 2
+      outbox.add(state) outbox.copy(event).n = 1 raise('x') end }
+      outbox.held.n = 0
+      """,
+      outbox: """
+        local outbox, seen = { held = {}, list = {}, most = 3 }, {}
+        local deep = require 'deep'
+        function outbox.add(s) s.n = 1 deep.sort(s) end
+        function outbox.note(name) seen[name] = true end
+        function outbox.copy(s) return { n = s.n } end
+        return outbox
+        """, ["p/deep.lua": "return { sort = function(s)\ntable.sort(s)\nend }"])
+    let ends = "can't be changed; change the state, or a copy"
+    #expect(
+      found.filter { $0.contains(ends) } == [
+        "p/plugin.lua:4: a query's state \(ends) (p/outbox.lua:3)",
+        "p/plugin.lua:4: a query's state \(ends) (p/deep.lua:2)",
+        "p/plugin.lua:6: a query's state \(ends) (p/outbox.lua:3)",
+        "p/plugin.lua:6: a query's state \(ends) (p/deep.lua:2)",
+        "p/plugin.lua:7: a table of the file \(ends) (p/outbox.lua:4)",
+        "p/plugin.lua:9: the event \(ends) (p/outbox.lua:3)", "p/plugin.lua:9: the event \(ends) (p/deep.lua:2)",
+        "p/plugin.lua:10: a table of the module 'outbox' \(ends)",
+        "p/plugin.lua:11: a table of the module 'outbox' \(ends)",
+        "p/plugin.lua:12: a table of the module 'outbox' \(ends)",
+        "p/plugin.lua:13: a table of the module 'outbox' \(ends)",
       ], "\(found.joined(separator: "\n"))")
   }
 
