@@ -90,6 +90,12 @@ import Testing
     #expect(NearestName.find(name, in: ["socket", "rules", "connections", "workers", "a"]) == nearest)
   }
 
+  @Test func `of very many names the first ones are looked at`() {
+    let known = (0..<1000).map { "x\($0)" }
+    #expect(NearestName.find("workerz", in: known.dropLast() + ["workers"]) == "workers")
+    #expect(NearestName.find("workerz", in: known + ["workers"]) == nil)
+  }
+
   /// The edits from one name to another, by the table of all beginnings of both.
   private static func edits(_ left: [Character], _ right: [Character]) -> Int {
     var table = (0...left.count).map { row in (0...right.count).map { row == 0 ? $0 : row } }

@@ -1,18 +1,21 @@
 /// Finds the name that someone probably meant.
 package enum NearestName {
+  /// The most known names that one is compared with.
+  package static let most = 1000
+
   /// The known name with the fewest edits from `name`, or nil when none is near.
   ///
   /// Near is one edit for each three letters and at least one, a swap of neighbours counting as one
   /// (optimal string alignment). Two or more letters that a name begins with are one edit from it. Of equally near names
-  /// the first counts. Case does not matter.
+  /// the first counts. Case does not matter. Of very many known names the first ones are looked at.
   package static func find(_ name: String, in known: some Sequence<String>) -> String? {
-    near(name, in: Array(known)).min { $0.distance < $1.distance }?.name
+    near(name, in: known.prefix(most)).min { $0.distance < $1.distance }?.name
   }
 
   /// The event type that somebody probably meant, or nil when none is near: the segments that two types begin with don't make them any nearer.
   package static func find(type: String, in known: some Sequence<String>) -> String? {
     let segments = type.split(separator: ".", omittingEmptySubsequences: false)
-    let near = near(type, in: Array(known)).filter { other, _ in
+    let near = near(type, in: known.prefix(most)).filter { other, _ in
       let others = other.split(separator: ".", omittingEmptySubsequences: false)
       let common = zip(segments, others).prefix { $0 == $1 }.count
       let rest = others.dropFirst(common).joined(separator: ".")
@@ -37,7 +40,7 @@ package enum NearestName {
   }
 
   /// The known names that are near, with their edits.
-  private static func near(_ name: String, in known: [String]) -> [(name: String, distance: Int)] {
+  private static func near(_ name: String, in known: some Sequence<String>) -> [(name: String, distance: Int)] {
     guard name.utf8.count <= 256 else { return [] }
     let wanted = Pattern(name.lowercased().unicodeScalars), length = wanted.scalars.count
     guard (1...64).contains(length) else { return [] }

@@ -54,7 +54,7 @@ struct CallReview: FileReview {
     else { return }
     add(
       place, .unknownMember, "module '\(module)' has no member '\(name)'", unknown: name, exports.names,
-      otherwise: "it has \(exports.names.isEmpty ? "none" : exports.names.joined(separator: ", "))", at: range)
+      otherwise: "it has \(exports.names.isEmpty ? "none" : exports.names.listed)", at: range)
   }
 
   private mutating func review(call node: SyntaxNode, isUsed: Bool) {
@@ -133,7 +133,7 @@ struct CallReview: FileReview {
         place.map { "option '\($0)' of module '\(module)' has no member" } ?? "module '\(module)' has no option"
       add(
         field.children[0], .unknownMember, "\(what) '\(name)'", unknown: name, names,
-        otherwise: names.isEmpty ? "it is a list" : "it has \(names.joined(separator: ", "))")
+        otherwise: names.isEmpty ? "it is a list" : "it has \(names.listed)")
     }
   }
 

@@ -36,3 +36,8 @@ extension FileReview {
 
   func text(_ node: SyntaxNode) -> String { String(decoding: file.text[node.range], as: UTF8.self) }
 }
+
+extension [String] {
+  /// The names as a message lists them, and not very many of them.
+  var listed: String { prefix(50).joined(separator: ", ") + (count > 50 ? ", …" : "") }
+}

@@ -69,15 +69,15 @@ struct NameReview {
 
   private mutating func review(_ kind: Kind) {
     let made = uses.filter { kind.makers.contains($0.function) }.map(\.text)
-    let names = Set(made.compactMap(\.literal?.text)), sorted = names.sorted()
-    let beginnings = Set(made.filter { $0.literal == nil }.map(\.beginning))
+    let names = OrderedNames(made.compactMap(\.literal?.text))
+    let beginnings = OrderedNames(made.filter { $0.literal == nil }.map(\.beginning))
+    let all = names.all + beginnings.all
     for use in uses where kind.users.contains(use.function) {
       let name = use.text.beginning, isWhole = use.text.literal != nil && !kind.isPrefix
-      let isMade =
-        isWhole ? names.contains(name) : sorted.contains { $0.hasPrefix(name) }
-      let isMadeOfParts = beginnings.contains { name.hasPrefix($0) || !isWhole && $0.hasPrefix(name) }
+      let isMade = isWhole ? names.contains(name) : names.contains(beginningWith: name)
+      let isMadeOfParts = beginnings.contains(beginningOf: name) || !isWhole && beginnings.contains(beginningWith: name)
       guard !name.isEmpty, !isMade, !isMadeOfParts else { continue }
-      let known = isWhole ? sorted : (sorted + beginnings.sorted()).map { String($0.prefix(name.count)) }
+      let known = isWhole ? names.all : all.prefix(NearestName.most).map { String($0.prefix(name.count)) }
       let near = NearestName.find(name, in: known)
       guard !kind.isPrefix || near != nil else { continue }
       let message = "\(use.function) of '\(name)', \(kind.without)\(NearestName.hint(at: near.map { "'\($0)'" }))"

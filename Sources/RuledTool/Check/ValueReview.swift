@@ -50,7 +50,7 @@ struct ValueReview: FileReview {
       let names = members.map(\.name)
       add(
         key, .unknownMember, "\(text(object)) has no member '\(member)'", unknown: member, names,
-        otherwise: "it has \(names.isEmpty ? "none" : names.joined(separator: ", "))", at: range)
+        otherwise: "it has \(names.isEmpty ? "none" : names.listed)", at: range)
     case .string where textMembers.contains(member): break
     case let type where [.string, .number, .boolean].contains(type):
       let message = "\(text(object)) is \(type.text) and has no member '\(member)'"
@@ -80,6 +80,6 @@ extension PluginManifest {
   func advice(onSink sink: String) -> String {
     sinks.isEmpty
       ? "it declares none; add sinks = { \"\(sink)\" } to its plugin { … }"
-      : "it declares \(sinks.joined(separator: ", "))"
+      : "it declares \(sinks.listed)"
   }
 }
