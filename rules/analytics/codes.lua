@@ -1,6 +1,5 @@
 -- Errors by type and code. A client's codes make counters, as many as it likes, so a query reads them only where they
--- are not too many. Beside them each error counts in one of a few slots by its code: the more different codes there
--- are, the more slots are taken.
+-- are not too many, and else how many errors there are.
 
 local figures = require "figures"
 local periods = require "periods"
@@ -9,9 +8,7 @@ local sums    = require "sums"
 local codes = {}
 
 local OTHER = "other"
-local SLOTS = 128
-local MOST = 3000   -- codes that a query reads, over all its days or months
-local NONE = { sums = {}, parts = {} }
+local NONE = {}
 
 -- The type and the code under which an error counts: of each user so many different ones a day, further ones as
 -- `other`.
@@ -34,21 +31,7 @@ end
 function codes.add(state, today, kind, code)
   kind, code = counted_as(state, today, kind, code)
   periods.add(sums.errors, "codes", today, 1, { type = kind, code = code })
-  periods.add(sums.slots, tostring(bucket("codes", kind .. " " .. code) * SLOTS // 1 | 0), today)
-end
-
--- About how many codes took the slots of a period.
-local function estimate(slots)
-  local free = SLOTS
-  for _ in pairs(slots) do free = free - 1 end
-  return free > 0 and SLOTS * math.log(SLOTS / free) or math.huge
-end
-
---- The errors of the periods that `load` reads of a group: `{ slots, codes }`, without the codes if they are too many.
-function codes.read(load)
-  local slots, n = load(sums.slots), 0
-  for _, period in pairs(slots) do n = n + estimate(period.sums) end
-  return { slots = slots, codes = n <= MOST and load(sums.errors) or nil }
+  periods.add(sums.figures, "errors", today)
 end
 
 --- No errors yet: a list of them, and each by its type and its code.
@@ -69,13 +52,14 @@ local function add(into, kind, code, n)
   end
 end
 
---- Adds the errors of a period to those of a row.
-function codes.add_period(into, read, period)
-  if not read.codes then
-    for _, n in pairs((read.slots[period] or NONE).sums) do add(into, OTHER, OTHER, n) end
+--- Adds the errors of a period to those of a row: those of `read`, or, without it, so many of any code.
+function codes.add_period(into, read, period, n)
+  if not read then
+    if n then add(into, OTHER, OTHER, n) end
     return
   end
-  for _, one in ipairs((read.codes[period] or NONE).parts.codes or NONE) do
+  local parts = read[period] and read[period].parts
+  for _, one in ipairs(parts and parts.codes or NONE) do
     add(into, one.labels.type or OTHER, one.labels.code or OTHER, one.value)
   end
 end

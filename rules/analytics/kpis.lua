@@ -1,6 +1,6 @@
 -- The query `kpis {from, to}`: the key figures of each civil day (UTC) from `from` to `to`, both included, and of all
--- together. `to` defaults to today, `from` to `to`. A long range has them by month, and of its days the users alone.
--- With `errors = false` errors are left out, and their counters are not read.
+-- together. `to` defaults to today, `from` to `to`. A long range has them by month, without errors, and of its days the
+-- users alone. With `errors = false` errors are left out, and their counters are not read.
 
 local figures     = require "figures"
 local key_figures = require "key_figures"
@@ -47,9 +47,7 @@ return function(_, args)
   local from, to = range_of(args)
   local by_day = to - from + 1 <= settings.daily_range_days
   local with_errors = args.errors ~= false
-  local list, users, reached = rows.read(from, to, by_day, with_errors)
-  local sum = rows.new(from, with_errors)
-  for _, row in ipairs(list) do rows.add(sum, row) end
+  local list, sum, users, reached = rows.read(from, to, by_day, with_errors)
   local steps = key_figures.steps(reached)
   local range = key_figures.of(sum, steps, reached)
   range.from, range.to = figures.date(from), figures.date(to)

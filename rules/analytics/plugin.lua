@@ -146,6 +146,10 @@ rule "account deleted" { on = "account.deleted", when = subjects.is_user, run = 
 rule "data deleted" { on = "data.deleted", run = function(event, state) consent.delete(state, event) end }
 
 query "kpis" {
-  about = "The key figures of the days `from` to `to`, and of the range; without errors with `errors = false`.",
+  about = "The key figures of the days `from` to `to`, and of the range.",
+  args  = {
+    from = "string?: the first day, such as 2025-11-01", to = "string?: the last one",
+    errors = "boolean?: false leaves errors out",
+  },
   run   = kpis,
 }

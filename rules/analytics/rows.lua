@@ -12,6 +12,7 @@ local NONE = { sums = {} }
 local date_of = figures.date
 local AFTER = settings.retention_days
 local LONGEST = AFTER[#AFTER] or 0
+local MOST, MOST_BY_DAY = 1900, 6000   -- counters of an answer by month, and by day, beyond which errors have no codes
 
 local function add_sums(n, more, prefix)
   for figure, value in pairs(more.sums) do
@@ -20,45 +21,60 @@ local function add_sums(n, more, prefix)
   end
 end
 
---- A row of no days, from `first` on, perhaps with errors.
-function rows.new(first, with_errors)
+-- A row of no days, from `first` on, perhaps with errors.
+local function new(first, with_errors)
   return { first = first, last = first - 1, n = {}, errors = with_errors and codes.none() or nil, wau = 0 }
 end
 
---- Adds a row to another one, which then ends with it.
-function rows.add(sum, row)
+-- Adds a row to another one, which then ends with it.
+local function append(sum, row)
   add_sums(sum.n, { sums = row.n })
-  if sum.errors then codes.add_all(sum.errors, row.errors) end
+  if row.errors then codes.add_all(sum.errors, row.errors) end
   sum.last, sum.wau = row.last, row.wau
 end
 
--- The months that the days are in: `{ name, first, last, is_whole }`.
-local function months_of(from, to)
+-- The months that the days are in: `{ name, first, last, is_whole }`. That of today is whole so far.
+local function months_of(from, to, today)
   local months, day = {}, from
   while day <= to do
     local month = { name = date_of(day):sub(1, 7), first = day }
     local next_one = calendar.day(calendar.add(day * 86400, { months = 1 }, "UTC"), "UTC")
     next_one = next_one - tonumber(date_of(next_one):sub(9)) + 1
     month.last = math.min(next_one - 1, to)
-    month.is_whole = date_of(day):sub(9) == "01" and month.last == next_one - 1
+    month.is_whole = date_of(day):sub(9) == "01" and month.last >= math.min(next_one - 1, today)
     months[#months + 1] = month
     day = next_one
   end
   return months
 end
 
--- A function that reads a group of figures of the months, by day where `is_daily(month)`.
-local function loader(months, is_daily)
-  return function(group)
-    local all, whole = {}, {}
-    for _, month in ipairs(months) do
-      if is_daily(month) then
-        periods.days(group, date_of(month.first), date_of(month.last), all)
-      else
-        whole[#whole + 1] = month.name
-      end
+-- A function that reads a group of figures of the months: where `is_daily(month)` by day, or the days as the first one,
+-- else the month's sums. Nil if that makes more than `most` counters, with those that it has read before.
+local function reader(months)
+  local n = 0
+  local function read(period, group, from, to, all, most, as)
+    local found, more = period(group, from, to, all, most and math.max(0, most - n), as)
+    n = n + (more or 0)
+    return found
+  end
+  local function read_days(group, month, all, most, as)
+    local more = month.is_whole and month.last - month.first or 0
+    for day = month.first, month.last, more + 1 do
+      if not read(periods.days, group, date_of(day), date_of(day + more), all, most, as) then return nil end
     end
-    if whole[1] then periods.sums(group, whole[1], whole[#whole], all) end
+    return all
+  end
+  return function(group, is_daily, most, as_one)
+    local all = {}
+    for _, month in ipairs(months) do
+      local found
+      if is_daily(month) then
+        found = read_days(group, month, all, most, as_one and date_of(month.first))
+      else
+        found = read(periods.sums, group, month.name, month.name, all, most)
+      end
+      if not found then return nil end
+    end
     return all
   end
 end
@@ -114,12 +130,12 @@ local function reached_by(all, month)
   return reached
 end
 
--- The rows to fill: one for each day, or one for each month.
+-- The rows to fill: one for each day, perhaps with errors, or one for each month.
 local function empty(months, by_day, with_errors)
   local list = {}
   for _, month in ipairs(months) do
     for first = month.first, by_day and month.last or month.first do
-      local row = rows.new(first, with_errors)
+      local row = new(first, by_day and with_errors)
       row.last = by_day and first or month.last
       row.month, row.is_whole = not by_day and month.name or nil, month.is_whole
       list[#list + 1] = row
@@ -128,27 +144,29 @@ local function empty(months, by_day, with_errors)
   return list
 end
 
---- The rows of the days `from` to `to`, by day or by month, perhaps with errors; the counters of users by date; and how
---- many users had `reached` each step by the last day.
+--- The rows of the days `from` to `to`, by day or by month, and their sum, perhaps with errors, which months don't
+--- have; the counters of users by date; and how many users had `reached` each step by the last day.
 function rows.read(from, to, by_day, with_errors)
-  local today, months = calendar.day(now(), "UTC"), months_of(from, to)
+  local today = calendar.day(now(), "UTC")
+  local months = months_of(from, to, today)
   local function is_daily(span) return by_day or not span.is_whole end
   local function is_open(span) return is_daily(span) or span.last + LONGEST > today end
-  local load = loader(months, is_daily)
-  local all, cohorts = load(sums.figures), loader(months, is_open)(sums.cohorts)
-  local reached, users = read_reached(months, is_daily), periods.days(sums.users, date_of(from), date_of(to))
-  local errors = with_errors and codes.read(load)
-  local list = empty(months, by_day, with_errors)
+  local read, most = reader(months), by_day and MOST_BY_DAY or MOST
+  local all, cohorts = read(sums.figures, is_daily, nil, not by_day), read(sums.cohorts, is_open)
+  local users = read(sums.users, function() return true end)
+  local errors = with_errors and read(sums.errors, is_daily, most, not by_day)
+  local reached = read_reached(months, is_daily)
+  local list, sum = empty(months, by_day, with_errors), new(from, with_errors)
   for _, row in ipairs(list) do
-    each_period(row, is_daily(row), function(period)
-      add_sums(row.n, all[period] or NONE)
-      add_sums(row.n, reached[period] or NONE, "reached.")
-      if errors then codes.add_period(row.errors, errors, period) end
-    end)
-    each_period(row, is_open(row), function(period, day) add_cohort(row.n, cohorts[period] or NONE, day, today) end)
+    local period = is_daily(row) and date_of(row.first) or row.month
+    add_sums(row.n, all[period] or NONE)
+    each_period(row, is_daily(row), function(name) add_sums(row.n, reached[name] or NONE, "reached.") end)
+    each_period(row, is_open(row), function(name, day) add_cohort(row.n, cohorts[name] or NONE, day, today) end)
+    if with_errors then codes.add_period(row.errors or sum.errors, errors, period, row.n.errors) end
     add_users(row, users)
+    append(sum, row)
   end
-  return list, users, reached_by(reached, months[#months])
+  return list, sum, users, reached_by(reached, months[#months])
 end
 
 return rows

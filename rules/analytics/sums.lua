@@ -6,10 +6,9 @@ local periods = require "periods"
 local function group(name) return periods.new(plugin.name .. name, settings.keep) end
 
 return {
-  figures = group "",           -- those of figures.json, and of sessions
+  figures = group "",           -- those of figures.json, of sessions and of errors
   users   = group ".users",     -- active ones, by day alone
   cohorts = group ".cohorts",   -- installs, and those of them who came back
   reached = group ".reached",   -- steps of ladders
   errors  = group ".errors",    -- by type and code: as many as clients make up
-  slots   = group ".slots",     -- errors by a few slots, which tell about how many codes there are
 }

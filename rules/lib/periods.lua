@@ -38,34 +38,43 @@ local function common(from, to)
   return from:sub(1, n)
 end
 
--- Adds the counters whose names begin with `head` and `prefix` to `rows`, by the period that follows `head`.
-local function read(head, prefix, rows)
-  local start = #head + 1
-  local last, row, sums
-  for _, counter in ipairs(counters(head .. prefix)) do
-    local period, figure = counter.name:match("^([^.]+)%.(.+)$", start)
-    if period ~= last then
-      row = rows[period] or { sums = {}, parts = {} }
-      rows[period], last, sums = row, period, row.sums
+-- Adds the counters whose names begin with `head` and `prefix` to `rows`, by the period that follows `head`, or under
+-- `as`. Returns the rows, and how many counters there are; nil if they are more than `most`.
+local function read(head, prefix, rows, most, as)
+  local all, start = counters(head .. prefix, most), #head + 1
+  if not all then return nil end
+  local name, period, figure, row, sums
+  for _, counter in ipairs(all) do
+    if counter.name ~= name then
+      name = counter.name
+      period, figure = name:match("^([^.]+)%.(.+)$", start)
+      period = as or period
+      row = rows[period] or { sums = {} }
+      rows[period], sums = row, row.sums
     end
     sums[figure] = (sums[figure] or 0) + counter.value
     if next(counter.labels) then
+      row.parts = row.parts or {}
       local parts = row.parts[figure] or {}
       row.parts[figure] = parts
       parts[#parts + 1] = counter
     end
   end
-  return rows
+  return rows, #all
 end
 
 --- The figures of the months `from` to `to`, such as "2025-11", and perhaps of others, or of all months and all time,
 --- under `2025-11` and `ever`: `{ sums = {[figure] = n}, parts = {[figure] = counters} }`, where `parts` are those with
---- labels. They are added to `rows`, if it is given.
-function periods.sums(kept, from, to, rows)
-  return read(kept.sums, from and common(from, to) or "", rows or {})
+--- labels. They are added to `rows`, if it is given. Returns how many counters these are, too; nil if they are more
+--- than `most`.
+function periods.sums(kept, from, to, rows, most)
+  return read(kept.sums, from and common(from, to) or "", rows or {}, most)
 end
 
---- The figures of the dates `from` to `to`, and perhaps of others, by date; the nearer both are, the fewer are read.
-function periods.days(kept, from, to, rows) return read(kept.days, common(from, to), rows or {}) end
+--- The same of the dates `from` to `to`, and perhaps of others, by date, or all under the name `as`; the nearer both
+--- are, the fewer are read.
+function periods.days(kept, from, to, rows, most, as)
+  return read(kept.days, common(from, to), rows or {}, most, as)
+end
 
 return periods

@@ -33,6 +33,17 @@ test "the figures of some months, or of some days, are read without most of the 
     { { "2024-12" }, { "2025-11-10" } })
 end)
 
+test "figures are read only where they are at most so many" (function(t)
+  for _, date in ipairs { "2025-11-09", "2025-11-10" } do
+    t:event("user:1", "lib.periods", { day = calendar.day(calendar.parse(date .. "T00:00:00Z"), "UTC"), n = 1 })
+  end
+  local function read(most)
+    local found = t:query(nil, "periods", { from = "2025-11-10", to = "2025-11-10", most = most })
+    return { found.days ~= nil, found.counters }
+  end
+  t:equal({ read(3), read(2) }, { { true, 3 }, { false } })
+end)
+
 test "figures are kept for so long" (function(t)
   local kept = periods.new("shop", "2d")
   t:equal({ kept.days, kept.sums, kept.options.keep }, { "shop.day.", "shop.sum.", "2d" })

@@ -72,7 +72,8 @@ rule "periods" {
 
 query "periods" (function(_, args)
   local first, last = table.unpack(args.months or {})
-  return { sums = periods.sums(SOLD, first, last), days = periods.days(SOLD, args.from, args.to) }
+  local days, n = periods.days(SOLD, args.from, args.to, nil, args.most)
+  return { sums = periods.sums(SOLD, first, last), days = days, counters = n }
 end)
 
 rule "figures" {
