@@ -25,10 +25,11 @@ local RATE = { rating = 4, flirt_index = 2, tone_used = "bold", quality_tier = "
 
 test "actions are reported with their metadata, never with content" (function(t)
   consenting(t)
-  local copy = { flirt_index = 1, tone_used = "witty", quality_tier = "bronze", content = "Hello there" }
-  t:equal(told(t, "gamification_flirt_revealed", "flirt.revealed", REVEAL), REVEAL)
-  t:equal(told(t, "gamification_flirt_copied", "flirt.copied", copy), COPY)
-  t:equal(told(t, "gamification_flirt_rated", "flirt.rated", RATE), RATE)
+  for what, data in pairs { revealed = REVEAL, copied = COPY, rated = RATE } do
+    local with_content = { content = "Hello there" }
+    for key, value in pairs(data) do with_content[key] = value end
+    t:equal(told(t, "gamification_flirt_" .. what, "flirt." .. what, with_content), data)
+  end
 end)
 
 test "the plan accepts the range of flirts that the game has" (function(t)

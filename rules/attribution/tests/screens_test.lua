@@ -62,7 +62,8 @@ test "a later launch still fills in the email of the first" (function(t)
 end)
 
 test "nothing known: the welcome screen" (function(t)
-  t:equal(launch(t, { platform = "ios" }).screen, "welcome")
+  local decided = launch(t, { platform = "ios" })
+  t:equal({ decided.screen, decided.prefill }, { "welcome" })
 end)
 
 test "without `authenticated`, the last value applies" (function(t)
