@@ -61,7 +61,8 @@ end
 
 local function check_ladder(place, of)
   check_members(place, of, "event", "property")
-  given(place, of.event, of.property, { "string", "int" })
+  local has_steps = given(place, of.event, of.property, { "string", "int" }).values ~= nil
+  assert(has_steps, "figures.json: " .. place .. ": the plan does not list " .. of.property .. "'s values, the steps")
 end
 
 local function check_level(place, of)

@@ -15,7 +15,7 @@ local function name_of(step) return tostring(fields.whole(step) or step) end
 --- The steps of a ladder that the plan lists, lowest first; a user who reaches one has reached those below.
 function people.steps(ladder)
   local steps = {}
-  for i, step in ipairs(plan.events[ladder.event][ladder.property].values or {}) do steps[i] = name_of(step) end
+  for i, step in ipairs(plan.events[ladder.event][ladder.property].values) do steps[i] = name_of(step) end
   return steps
 end
 

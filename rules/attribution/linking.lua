@@ -14,10 +14,21 @@ local function tell(state, user, attribution)
   state.told_status, state.unheard = state.att_status, (state.unheard or 0) + 1
 end
 
--- Whether the user is another one than before.
+--- Takes a user off the device, which hears no more of that account, and forgets what it brought.
+function linking.part(state, user)
+  topic.leave(subjects.of_user(user))
+  if state.attributed_to ~= user then return end
+  conversions.forget_origin(state)
+  state.attributed_to = nil
+end
+
+-- Whether the user is another one than before. The device parts from its first user, where there would be too many.
 local function belong(state, user)
   state.signed_out = nil
   if state.user == user then return false end
+  local first
+  state.users, first = fields.with(state.users, user, settings.users_kept)
+  if first then linking.part(state, first) end
   topic.join(subjects.of_user(user))
   state.user, state.user_facebook = user, state.attributed_to == user and state.facebook or nil
   return true

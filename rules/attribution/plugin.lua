@@ -24,6 +24,7 @@ plugin {
     url_bytes = 65536,         -- a longer link has no attribution
     value_bytes = 16384,       -- a longer value in a link is dropped
     device_bytes = 1024,       -- a longer value of the device counts as unknown
+    users_kept = 100,          -- users whose accounts a device hears of; of more the first is let go
   },
   sinks = { "client", "conversions" },
 }

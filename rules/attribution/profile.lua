@@ -1,9 +1,9 @@
 -- The user's state: the attribution that counts for them, and the latest tracking status. The end of the account erases
 -- it, and reaches all devices that the user was on.
 
-local conversions = require "conversions"
 local deep_link = require "deep_link"
 local fields = require "fields"
+local linking = require "linking"
 local subjects = require "subjects"
 
 local profile = {}
@@ -40,14 +40,10 @@ end
 function profile.owner_deleted(event, state)
   local owner = event.sender
   local user = subjects.id("user:", owner)
-  topic.leave(owner)
+  linking.part(state, user)
+  state.users = fields.without(state.users, user)
   if state.unheard then send(owner, plugin.name .. ".device_left", {}) end
-  if state.user == user then return forget { all = true } end
-  if state.attributed_to == user then
-    conversions.forget_origin(state)
-    state.attributed_to = nil
-  end
-  forget { past = true }
+  forget(state.user == user and { all = true } or { past = true })
 end
 
 --- Removes a device's data from a user's state.

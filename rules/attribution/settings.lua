@@ -45,3 +45,6 @@ setting "pixel_id" {
 setting "url_bytes" (bytes(65536, "A longer link has no attribution."))
 setting "value_bytes" (bytes(65536, "A longer value in a link is dropped."))
 setting "device_bytes" (bytes(4096, "A longer value of the device counts as unknown."))
+setting "users_kept" {
+  type = "integer", min = 1, max = 500, about = "Users whose accounts a device hears of; of more the first is let go.",
+}

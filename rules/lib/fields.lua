@@ -33,6 +33,22 @@ function fields.find(list, member, value)
   end
 end
 
+--- A list without a value; nil if nothing else is in it.
+function fields.without(list, value)
+  local rest = array {}
+  for _, one in ipairs(list or {}) do
+    if one ~= value then rest[#rest + 1] = one end
+  end
+  return rest[1] ~= nil and rest or nil
+end
+
+--- A list with a value as its last one, once; and the first one, where it makes room: `most` are kept.
+function fields.with(list, value, most)
+  local all = fields.without(list, value) or array {}
+  all[#all + 1] = value
+  return all, #all > most and table.remove(all, 1) or nil
+end
+
 --- Refuses, at load, a table of a file that has members of other names, which would be passed over.
 function fields.check_members(place, of, names)
   for name in pairs(of) do

@@ -6,6 +6,7 @@ local points = {}
 
 local DAY = 86400
 local MOST = (1 << 53) - 1 -- not every reader of JSON keeps a larger whole number
+local MOST_LOTS = 500
 local day_of = calendar.day
 
 -- The nearest whole number that a wallet may hold.
@@ -66,6 +67,17 @@ local function expire(kept, options, at)
   end
 end
 
+-- Of too many lots the two that are nearest become one, which expires with the later of them.
+local function join_nearest(lots)
+  local nearest, least = 2, math.huge
+  for place = 2, #lots do
+    local between = lots[place].till - lots[place - 1].till
+    if between < least then nearest, least = place, between end
+  end
+  local earlier = table.remove(lots, nearest - 1)
+  lots[nearest - 1].points = lots[nearest - 1].points + earlier.points
+end
+
 -- Points that can expire are kept in lots, in order of their end.
 local function add_lot(kept, options, at, n)
   if n == 0 then return end
@@ -73,6 +85,7 @@ local function add_lot(kept, options, at, n)
   local place = #lots + 1
   while place > 1 and lots[place - 1].till > till do place = place - 1 end
   table.insert(lots, place, { points = n, till = till })
+  if #lots > MOST_LOTS then join_nearest(lots) end
   kept.lots = lots
 end
 

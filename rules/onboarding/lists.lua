@@ -46,11 +46,4 @@ function lists.publish(state, data, event)
   end
 end
 
---- On a user who was listed: joins the topic. Nobody comes back who has nothing else here, as they may be forgotten.
-function lists.join(state, area)
-  if next(state) == nil then return false end
-  topic.join(lists.topic(area))
-  return true
-end
-
 return lists

@@ -20,6 +20,8 @@ plugin {
     radius_m           = 100,                        -- of a stamp without its own
     too_fast           = { km_h = 1000, from_km = 50 },    -- between claims; 0 km_h is off
     notifications_kept = 200,
+    areas_kept         = 100,                        -- areas that a user is in; of more the first is left
+    unique_days        = 365,                        -- for so long the same like, follow or mention is known as one
     page               = 50,                         -- notifications in an answer
     catalogue_page     = 500,                        -- stamps in an answer
     id_bytes           = 128,                        -- the longest id of a user, post or area

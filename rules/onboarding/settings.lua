@@ -53,6 +53,12 @@ setting "radius_m" (number "The radius of a stamp without its own.")
 setting "too_fast.km_h" (number "How fast users travel between claims; 0 is off.")
 setting "too_fast.from_km" (number "A distance that needs no time.")
 setting "notifications_kept" { type = "integer", min = 0, max = 500, about = "Of a user; a state holds 256 KiB." }
+setting "areas_kept" {
+  type = "integer", min = 1, max = 500, about = "Areas that a user is in; of more the first one is left.",
+}
+setting "unique_days" {
+  type = "number", min = 1, max = 3650, about = "For so long the same deed is known as one, and notifies once.",
+}
 setting "page" (whole(1, "Notifications in an answer."))
 setting "catalogue_page" (whole(1, "Stamps in an answer."))
 setting "id_bytes" { type = "integer", min = 1, max = 251, about = "The longest id of a user, post or area." }

@@ -6,6 +6,7 @@ state {
   notifications = "array?: oldest first", stamps = "array?: in the order of claiming",
   first_claim_at = "number?", welcome_claimed_at = "number?", week = "integer?: the Monday of the last week of use",
   bell_week = "integer?: that of the last week with the bell", counted_bell_week = "integer?",
+  areas = "array?: those that the user is in, in the order of entering",
   unjoined = "boolean?: does not hear yet of others' deleted accounts",
   members = "object?", count = "integer?", annex = "boolean?",
 }

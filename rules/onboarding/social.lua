@@ -33,7 +33,7 @@ function social.tell(state, data, event)
 end
 
 function social.told(state, news, event)
-  if news.key and not once("social:" .. news.key) then return end
+  if news.key and not once("social:" .. news.key, settings.unique_days * 86400) then return end
   local notification = news.about and { [news.about] = news.thing } or {}
   notification.type, notification.actor = news.kind, news.actor
   bell.add(state, event.subject, notification, { actor = news.name or bell.text(state, "someone") })

@@ -109,6 +109,21 @@ end)
 
 local function is_repeat(t, id) return t:event("device:d", "app.foregrounded", {}, { id = id }).duplicate end
 
+test "of too many users a device lets go of the first one, and of what came with it" (function(t)
+  t:settings { users_kept = 2 }
+  launch(t, "d", { url = AD, platform = "android" })
+  for _, user in ipairs { "old", "new", "old", "third" } do sign_in(t, "d", user) end
+  t:equal({ t:state("device:d").users, t:state("device:d").facebook }, { { "old", "third" }, true })
+  local before = #own(t:sent())
+  t:event("user:new", "account.deleted", {})
+  t:equal(#own(t:sent()), before)
+  sign_in(t, "d", "fourth")
+  local state = t:state("device:d")
+  t:equal({ state.users, state.facebook, state.attributed_to }, { { "third", "fourth" }, false })
+  t:event("user:third", "account.deleted", {})
+  t:equal(t:state("device:d").users, { "fourth" })
+end)
+
 test "the end of an account erases the past of a device that somebody else is on" (function(t)
   sign_in(t, "d", "old")
   t:equal({ is_repeat(t, "f"), is_repeat(t, "f") }, { false, true })

@@ -123,6 +123,15 @@ test "late points stand among the others, and nothing earned is no lot" (functio
   t:equal(kept.lots, { { points = 1, till = 39 * DAY } })
 end)
 
+test "of too many lots the two nearest become one, which expires with the later" (function(t)
+  local kept = {}
+  for i = 1, 500 do points.earn(kept, EXPIRING, i * 60, "x", 1) end
+  points.earn(kept, EXPIRING, 250 * 60 + 1, "x", 5)
+  t:equal({ #kept.lots, kept.points }, { 500, 505 })
+  t:equal(kept.lots[250], { points = 6, till = 250 * 60 + 1 + 30 * DAY })
+  t:equal(points.balance(kept, 250 * 60 + 30 * DAY), 256)
+end)
+
 test "the balance is what lots and history say, and never negative" (function(t)
   t:property(60, function(random)
     return random:list(40, function(r)

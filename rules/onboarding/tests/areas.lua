@@ -46,6 +46,17 @@ test "a user who left is not notified, a member of two areas of the stamps of bo
   t:equal(told(t, "ann", "bob"), { 0, 2 })
 end)
 
+test "of too many areas the one that was entered first is left" (function(t)
+  t:settings { areas_kept = 2 }
+  for _, area in ipairs { "paris", "berlin", "paris", "rome" } do enter(t, area, "ann") end
+  publish(t, "berlin", "fernsehturm")
+  t:equal({ t:state("user:ann").areas, told(t, "ann") }, { { "paris", "rome" }, { 0 } })
+  publish(t, "paris", "louvre")
+  t:equal(told(t, "ann"), { 1 })
+  for _, area in ipairs { "paris", "rome" } do t:event("user:ann", "area.left", { area = area }) end
+  t:equal(t:state("user:ann").areas, nil)
+end)
+
 test "a stamp that is not in the catalogue, or not of the area, is not published" (function(t)
   enter(t, "paris", "ann")
   for stamp, error in pairs { atlantis = "unknown_stamp", fernsehturm = "wrong_area", welcome = "wrong_area" } do

@@ -33,6 +33,18 @@ test "the same follow, like or mention notifies once; each comment notifies" (fu
   t:equal(#list(t, "bob"), 7)
 end)
 
+test "the same like is known as one for a year" (function(t)
+  local function like()
+    t:event("user:ann", "post.liked", { owner = "bob", post = "p1" })
+    return #list(t, "bob")
+  end
+  t:equal(like(), 1)
+  t:advance("364d")
+  t:equal(like(), 1)
+  t:advance("1d")
+  t:equal({ like(), like() }, { 2, 2 })
+end)
+
 test "nobody is notified of their own actions" (function(t)
   t:event("user:ann", "user.followed", { target = "ann" })
   t:event("user:ann", "post.liked", { owner = "ann", post = "p1" })
