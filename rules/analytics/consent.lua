@@ -1,9 +1,10 @@
 -- Consent and deletion. Both hold even if their report fails, as for the counters, for another plugin's state, or for
 -- any other reason.
 
-local days  = require "days"
-local plan  = require "plan"
-local track = require "track"
+local days     = require "days"
+local plan     = require "plan"
+local sessions = require "sessions"
+local track    = require "track"
 
 local consent = {}
 
@@ -41,7 +42,7 @@ end
 --- consent included. Reports that other plugins raise about the same deletion find no consent; their reason does not
 --- belong in this reply, so `reason` is decided here, first.
 function consent.delete(state, event)
-  local session = state.sessions and state.sessions[event.source]
+  local session = sessions.open(state, event.source)
   local of = plan.events.settings_data_deleted
   local binned = of and of.total_points_binned and points()
   local properties = { session_id = session and session.id or uuid(), total_points_binned = binned or nil }

@@ -15,6 +15,11 @@ for _, types in pairs(measures.session_counts) do
   for _, type in ipairs(types) do counted[type] = true end
 end
 
+local LONGEST = 64 -- bytes of a source that names its session itself
+
+-- The name of a source's session: a client's source may be of any length.
+local function name_of(source) return #source <= LONGEST and source or hash.sha256(source) end
+
 local function is_over(session) return now() - session.seen >= settings.session_minutes * 60 end
 
 -- Drops the sessions that are over, and the one that was quiet for longest where there would be too many.
@@ -33,25 +38,25 @@ end
 
 --- Any event keeps the session of its source open; one that comes too late ends it.
 function sessions.go_on(state, source)
-  local session = state.sessions[source]
+  local session = sessions.open(state, source)
   if not session then return end
-  if is_over(session) then state.sessions[source] = nil else session.seen = now() end
+  if is_over(session) then state.sessions[name_of(source)] = nil else session.seen = now() end
 end
 
 --- The open session of a source, if the id is its own or nil.
 function sessions.open(state, source, id)
-  local session = state.sessions and state.sessions[source]
+  local session = state.sessions and state.sessions[name_of(source)]
   return session and (id == nil or id == session.id) and session or nil
 end
 
 -- Opens a session with the given id, or a new one. An invalid id opens none.
 local function begin(state, source, id, is_implied)
-  local all = state.sessions or {}
+  local all, name = state.sessions or {}, name_of(source)
   state.sessions = all
-  all[source] = nil
+  all[name] = nil
   if id ~= nil and not reports.is_id(plan, id) then return end
   make_room(all)
-  all[source] = { id = id or uuid(), started = now(), seen = now(), counts = {}, implied = is_implied }
+  all[name] = { id = id or uuid(), started = now(), seen = now(), counts = {}, implied = is_implied }
 end
 
 --- Opens a session; one that `app.opened` opened goes on instead, under the given id, and so does the one of that id.
@@ -69,7 +74,7 @@ end
 
 --- Ends the open session; the end of another session is ignored.
 function sessions.finish(state, source, id)
-  if sessions.open(state, source, id) then state.sessions[source] = nil end
+  if sessions.open(state, source, id) then state.sessions[name_of(source)] = nil end
 end
 
 --- Counts an event, or an accepted report, in its session.

@@ -242,6 +242,18 @@ test "of too many sessions the one that was quiet for longest ends" (function(t)
   t:equal(open, { "vibe8/b", "vibe8/c" })
 end)
 
+test "sources of any length have sessions, and don't fill the state" (function(t)
+  t:event("user:s", "settings.analytics_toggled", { enabled = true })
+  for i = 1, 12 do
+    local source = { source = ("x"):rep(50000) .. i }
+    t:event("user:s", "session.started", { session_id = "s" .. i }, source)
+    t:equal(sent(t:event("user:s", "screenshot_upload_initiated", upload, source)).session_id, "s" .. i)
+  end
+  for source in pairs(t:state("user:s").sessions) do t:equal(#source, 64) end
+  t:event("user:s", "settings.analytics_toggled", { enabled = false })
+  t:equal(t:state("user:s").consent, nil)
+end)
+
 test "a session that lasted longer than the plan allows ends with the longest duration" (function(t)
   opted_in(t, "device:s")
   t:event("device:s", "session.started", {})
