@@ -55,16 +55,19 @@ struct RulesCheck {
     for finding in facts.findings { add(finding) }
   }
 
-  /// Adds a finding, unless the line does not load, or has the same finding already.
+  /// The most findings of one line: nobody reads more, and each is compared with the others.
+  private static let mostOfLine = 100
+
+  /// Adds a finding, unless the line does not load, or has the same finding or very many already.
   mutating func add(_ file: String, _ line: Int, _ message: String, _ code: Finding.Code = .load) {
     add(Finding(file: file, line: line, message: message, code: code))
   }
 
   private mutating func add(_ finding: Finding) {
     let others = finding.line > 0 ? found[finding.file]?[finding.line] ?? [] : []
-    guard !others.contains(where: { [$0.code, finding.code].contains(.load) || $0.message == finding.message }) else {
-      return
-    }
+    guard others.count < Self.mostOfLine,
+      !others.contains(where: { [$0.code, finding.code].contains(.load) || $0.message == finding.message })
+    else { return }
     append(finding)
   }
 

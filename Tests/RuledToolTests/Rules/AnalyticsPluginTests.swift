@@ -33,10 +33,14 @@ struct AnalyticsPluginTests {
           t:event(user, "settings.analytics_toggled", { enabled = true })
           t:event(user, "session.started", {})
           t:event(user, "screenshot_upload_success", { image_size_kb = 1, upload_duration_ms = 10 })
-          t:event(user, "error_displayed", { error_type = "api_error", error_code = "e" .. day % 5, screen = "home" })
+          for i = 0, 1 do
+            local code = "e" .. (2 * day + i) % 60
+            t:event(user, "error_displayed", { error_type = "api_error", error_code = code, screen = "home" })
+          end
         end
         local year = t:query(nil, "kpis", { from = "2025-01-02", to = "2026-01-01" })
         t:equal({ #year.days, #year.months, year.range.dau, year.range.sessions }, { 365, 13, 1, 365 })
+        t:equal(#year.range.errors, 60)
       end)
 
       """)

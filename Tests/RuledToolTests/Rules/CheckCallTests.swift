@@ -312,6 +312,15 @@ import Testing
       ], "\(found.joined(separator: "\n"))")
   }
 
+  @Test func `a line has a hundred findings at most, and a message lists fifty names`() {
+    let run = check((0..<150).map { "outbox.x\($0)()" }.joined(separator: " "))
+    #expect(run.output.contains("2 plugins, 1 rule, 100 findings"), "\(run.output)")
+    let many = "return { " + (10..<70).map { "name\($0) = 1" }.joined(separator: ", ") + " }"
+    let found = findings("query 'q' (function() return { outbox.other } end)", outbox: many)
+    let names = (10..<60).map { "name\($0)" }.joined(separator: ", ")
+    #expect(found.contains { $0.hasSuffix("it has \(names), …") }, "\(found)")
+  }
+
   @Test func `forbidden calls are found in functions that pcall and xpcall call`() {
     let found = findings(
       """
