@@ -91,6 +91,21 @@ public struct TapeValue {
     return children
   }
 
+  /// Whether there are more than `limit` values within it, at any depth.
+  ///
+  /// The tape has a word or more for each value, so that only a long one is read.
+  public func hasMoreValues(than limit: Int) -> Bool {
+    let end = cj_next(tape, index)
+    guard end - index > limit else { return false }
+    var (next, count) = (index, 0)
+    while next < end {
+      let isContainer = value(at: next).isContainer
+      if isContainer { count += cj_count(tape, next) }
+      next = isContainer ? cj_first(next) : cj_next(tape, next)
+    }
+    return count > limit
+  }
+
   /// The last member called `name`, or nil if there is none, it is null, or the value is no object.
   public func member(_ name: StaticString) -> TapeValue? {
     guard isKind(.object) else { return nil }

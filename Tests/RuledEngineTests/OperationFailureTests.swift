@@ -44,6 +44,25 @@ import Testing
     #expect(try engine.state("p") == nil)
   }
 
+  @Test(arguments: [
+    "send('user:2', 'y', LIST)", "raise('y', LIST)", "publish('t', 'y', LIST)", "emit('mail', 'y', LIST)",
+    "timer.set('t', now() + 60, 'y', LIST)", "timer.every('t', { seconds = 60 }, 'y', LIST)",
+  ])
+  func `what rules make has no more values than an event of a client`(call: String) throws {
+    let engine = try Engine([
+      "p": """
+      local function lists(n) local list = {} for i = 1, n do list[i] = {} end return { list } end
+      rule 'r' { on = 'x', run = function(e) \(call.replacing("LIST", with: "lists(e.data.n)")) end }
+      rule 'd' { on = 'd', run = function() decide('all', lists(30000)) end }
+      """
+    ])
+    #expect(try engine.send("x", ["n": 9_999])["failures"] == [])
+    let failure = try #require(try engine.send("x", ["n": 10_000])["failures"]?[0])
+    #expect(failure["kind"] == "value" && failure["line"] == 2, "\(failure)")
+    #expect(failure["message"]?.stringValue?.contains("has 10001 values") == true, "\(failure)")
+    #expect(try engine.send("d")["failures"] == [])
+  }
+
   @Test func `a message that is one too many in a chain has its rule and its line`() throws {
     let engine = try Engine([
       "p": """

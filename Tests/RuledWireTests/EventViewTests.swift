@@ -53,6 +53,18 @@ struct EventViewTests {
     }
   }
 
+  /// Lists within lists, objects and texts: as many values as the count says.
+  @Test(arguments: ["[]", "{}", "1", "-1.5", "18446744073709551615", "\"a\"", "null", "{\"a\":[1]}"])
+  func `An event may have 10,000 values at any depth, its attributes included`(value: String) throws {
+    let each = value.hasPrefix("{\"") ? 3 : 1
+    let count = (10_000 - 3) / each  // beside type, subject and data
+    func list(_ count: Int) -> String { "[" + Array(repeating: value, count: count).joined(separator: ",") + "]" }
+    #expect(try fault("\"data\":" + list(count)) == nil)
+    #expect(try fault("\"data\":" + list(count + 1)) == "params")
+    let names = (0..<10_000).map { "\"a\($0)\":1" }.joined(separator: ",")
+    #expect(try fault(names) == "params")
+  }
+
   @Test
   func `The check for extensions agrees with the walk over them, whatever the event has`() throws {
     var random = SeededRandom(seed: 13)

@@ -49,7 +49,8 @@ rb_slice rb_check_name(lua_State *L, int index, const char *what) {
   return text;
 }
 
-/* Appends the JSON of the value at index to the operations' bytes; nil or none becomes `absent`. */
+/* Appends the JSON of the value at index to the operations' bytes; nil or none becomes `absent`. Rules get all but decisions as tables, for which
+   they need memory. */
 static void encode_to(lua_State *L, int index, const char *root, const char *absent, uint32_t *at, uint32_t *length) {
   rb_vm *vm = rb_vm_of(L);
   *at = (uint32_t)vm->operations.bytes.length;
@@ -59,6 +60,8 @@ static void encode_to(lua_State *L, int index, const char *root, const char *abs
     rb_append(vm, &vm->operations.bytes, absent, strlen(absent));
   } else {
     rb_encode(L, index, &vm->operations.bytes, RB_KIND_VALUE, root);
+    if (vm->encoding.values > RB_VALUES && root != rb_decision_root)
+      rb_raise(L, RB_KIND_VALUE, "%s has %zu values, those within tables included, where %d are allowed", root, vm->encoding.values, RB_VALUES);
   }
   *length = (uint32_t)(vm->operations.bytes.length - *at);
   rb_charge(L, *length);

@@ -52,6 +52,13 @@ enum EventChecks {
     return (bool, true)
   }
 
+  /// Refuses an object or list with more values than rules have memory for.
+  static func size(_ value: TapeValue?, _ path: String) throws(RequestError) {
+    guard let value, value.hasMoreValues(than: Limits.values) else { return }
+    throw .invalidParams(
+      path: path, "has more than \(Limits.values) values, those within lists and objects included: send it in parts")
+  }
+
   static func string(_ value: TapeValue?, _ path: String, _ name: StaticString) throws(RequestError) {
     if let value, !value.isKind(.string) { throw error(path, name, "must be a string") }
   }

@@ -39,6 +39,7 @@ package struct EventView {
   /// - Throws: `invalid_params` with the path of the member that is wrong.
   package init(_ value: TapeValue?, text: ByteView, path: String = "params") throws(RequestError) {
     guard let value, value.isKind(.object) else { throw .invalidParams(path: path, "must be an object") }
+    try EventChecks.size(value, path)
     self.text = text.trimmedJSON
     object = value
     var attributes = EventAttributes(of: value)

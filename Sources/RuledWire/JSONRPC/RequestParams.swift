@@ -25,6 +25,7 @@ package struct QueryParams {
     plugin = name.extracting(..<dot)
     query = name.extracting(droppingFirst: dot + 1)
     args = reader.value("args")
+    try EventChecks.size(args, "params.args")
     argsText = args == nil ? ByteView.empty : request.paramsText.rawMember("args")
   }
 }

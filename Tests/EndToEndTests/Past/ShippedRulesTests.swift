@@ -10,6 +10,57 @@ extension EndToEnd {
   @Suite struct ShippedRulesTests {
     private static let root = String(#filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 })
 
+    /// Data with as many values as an event may have, in the shapes that take most memory, in 1 MB of text.
+    private static func largest() -> [String] {
+      func list(_ values: [String]) -> String { "[" + values.joined(separator: ",") + "]" }
+      let count = 9_900
+      let depth = 58
+      let chain = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+      let texts = (0..<count).map { "\"\($0)-\(String(repeating: "x", count: 90))\"" }
+      return [
+        list(Array(repeating: "[]", count: count)), list(Array(repeating: "{\"a\":{}}", count: count / 2)),
+        list(Array(repeating: chain, count: count / depth)), list(texts),
+        "{" + texts.map { "\($0.dropLast(46))\":\"\($0.dropFirst(1).prefix(45))\"" }.joined(separator: ",") + "}",
+      ]
+    }
+
+    @Test func `no plugin is short of memory on the largest event, in half of what it has`() throws {
+      let daemon = try RuledDaemon(
+        rules: [:],
+        preparation: """
+          cp -r '\(Self.root)/rules/.' "$2"
+          for file in "$2"/*/plugin.lua; do
+            sed -i -e 's/memory_mib = [0-9]*/memory_mib = 8/' "$file"
+            grep -q memory_mib "$file" || sed -i -e '0,/^plugin *{/s//plugin { budget = { memory_mib = 8 },/' "$file"
+          done
+          """)
+      let client = try daemon.client()
+      var types: Set<String> = []
+      for product in ["analytics", "attribution", "deeplinks", "gamification", "onboarding"] {
+        for line in TemporaryFolder.read("\(Self.root)/examples/\(product).ndjson").split(separator: "\n") {
+          let event = try JSONValue(parsing: String(line))
+          guard let type = event["type"]?.stringValue, types.insert(type).inserted else { continue }
+          let data = event["data"]?.objectValue ?? [:]
+          for (number, largest) in Self.largest().enumerated() {
+            for name in ["extra"] + data.map(\.name).prefix(1) {
+              var rest = data
+              rest[name] = nil
+              let members = rest.map { "\(JSONValue.string($0.name).text):\($0.value.text)," }.joined()
+              let answer = client.exchange(
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"event\",\"params\":{\"type\":\(JSONValue.string(type).text),"
+                  + "\"subject\":\"user:\(number)\",\"source\":\((event["source"] ?? "").text),"
+                  + "\"data\":{\(members)\"\(name)\":\(largest)}}}")
+              let failures = try JSONValue(parsing: answer ?? "")["result"]?["failures"]?.arrayValue
+              #expect(
+                failures != nil && failures?.contains { $0["kind"] == "memory" } == false,
+                "\(type) \(name) \(number): \(answer ?? "")")
+            }
+          }
+        }
+      }
+      #expect(types.count > 20)
+    }
+
     @Test func `the products' days replay exactly`() throws {
       let daemon = try RuledDaemon(
         rules: [:], manualClock: true, configuration: "journal = { keep = '60d', snapshot = '1d' }",
