@@ -9,19 +9,6 @@ import Testing
 
 /// Boards in replays: the same as they were, and compared with those of other rules.
 @Suite struct BoardReplayTests {
-  private struct ListedJournal: JournalSource {
-    let entries: [JournalEntry]
-    let gaps: [JournalGap] = []
-    let snapshots: [JournalSnapshot] = []
-    var first: UInt64 { entries.first?.sequence ?? 0 }
-
-    func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
-      for entry in entries where entry.sequence >= range.first && range.until.map({ entry.at <= $0 }) ?? true {
-        guard body(entry) else { return }
-      }
-    }
-  }
-
   private static func source(factor: Int) -> RulesSource {
     let rules = """
       plugin { name = 'p' }

@@ -9,20 +9,6 @@ import Testing
 
 /// A backtest finds the same whatever number of threads play it.
 @Suite struct ReplayThreadsTests {
-  /// A journal of given entries, from their beginning.
-  private struct ListedJournal: JournalSource {
-    let entries: [JournalEntry]
-    var gaps: [JournalGap] = []
-    let snapshots: [JournalSnapshot] = []
-    var first: UInt64 { entries.first?.sequence ?? 0 }
-
-    func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
-      for entry in entries where entry.sequence >= range.first && range.until.map({ entry.at <= $0 }) ?? true {
-        guard body(entry) else { return }
-      }
-    }
-  }
-
   /// How a backtest was played.
   private struct Outcome: Equatable {
     var report: String

@@ -16,6 +16,8 @@ package final class JournalBacktest {
   package let count: Int
   private let source: any JournalSource
   private let since: Timestamp?
+  private let until: Timestamp?
+  /// From the snapshot to the last event until `until`; a clock that went back gives some between later times.
   private let range: JournalRange
   private let contains: @Sendable (_ subject: String) -> Bool
   private let snapshot: JournalSnapshot?
@@ -29,9 +31,10 @@ package final class JournalBacktest {
 
   /// A backtest that has not begun: reads the messages and timers of the record.
   ///
-  /// Events before `since` are played, and not compared; nil begins with the journal. `contains` tells whether a subject's events are played,
-  /// `configuration` has the limits of both sides, and the folder `temporary` gets their states. `shouldContinue` is called now and then with the
-  /// number of entries that were read; false ends the backtest. Throws when the journal can't be read.
+  /// Events before `since` are played, and not compared; nil begins with the journal. Events after `until` are not compared, and not played but for
+  /// those in whose midst the clock went back. `contains` tells whether a subject's events are played, `configuration` has the limits of both sides,
+  /// and the folder `temporary` gets their states. `shouldContinue` is called now and then with the number of entries that were read; false ends the
+  /// backtest. Throws when the journal can't be read.
   package init(
     _ source: any JournalSource, since: Timestamp? = nil, until: Timestamp? = nil,
     configuration: Configuration = Configuration(), temporary: String,
@@ -40,16 +43,27 @@ package final class JournalBacktest {
   ) throws(StoreError) {
     self.source = source
     self.since = since
+    self.until = until
     self.contains = contains
     self.configuration = configuration
     self.temporary = temporary
-    let base = Self.base(of: source, since: since)
+    let base = try Self.base(of: source, since: since)
     snapshot = base
+    var (count, last, isRead) = (0, UInt64(0), true)
     var range = JournalRange()
     range.first = base.map { $0.sequence + 1 } ?? (source.first > 1 ? .max : 0)
-    range.until = until
+    if let until {
+      var wanted = range, read = 0
+      wanted.until = until
+      range.last = 0
+      try source.forEach(in: wanted) { entry in
+        range.last = entry.sequence
+        read += 1
+        if read & 1023 == 0 { isRead = shouldContinue(read) }
+        return isRead
+      }
+    }
     self.range = range
-    var (count, last, isRead) = (0, UInt64(0), true)
     recorded = try RecordedHistory(source, in: range, isPlayed: contains) { entry in
       count += 1
       last = max(last, entry.sequence)
@@ -58,7 +72,7 @@ package final class JournalBacktest {
     }
     (self.count, self.isRead) = (count, isRead)
     let gaps = source.gaps.filter { $0.last >= range.first && $0.first <= last }
-    let before = try Self.withoutBase(in: source, range, since: since)
+    let before = try Self.withoutBase(in: source, range, since: since, until: until)
     self.gaps = (before.map { [$0] } ?? []) + gaps
     guard count == 0, isRead else {
       problem = nil
@@ -78,24 +92,32 @@ package final class JournalBacktest {
     self.temporary = temporary
     self.contains = contains
     configuration = Configuration()
-    (since, snapshot, recorded, problem, gaps, range, isRead) = (nil, nil, nil, nil, [], JournalRange(), true)
+    (since, until, snapshot, recorded, problem, gaps) = (nil, nil, nil, nil, nil, [])
+    (range, isRead) = (JournalRange(), true)
   }
 
   /// The snapshot to begin from; nil to begin with the journal, from empty states.
-  private static func base(of source: any JournalSource, since: Timestamp?) -> JournalSnapshot? {
+  private static func base(
+    of source: any JournalSource, since: Timestamp?
+  ) throws(StoreError) -> JournalSnapshot? {
     let bases = source.bases
-    if let since, let before = bases.last(where: { $0.at <= since }) { return before }
+    if let since {
+      var range = JournalRange()
+      range.since = since
+      let begin = try first(of: source, in: range)?.sequence ?? .max
+      if let before = bases.last(where: { $0.sequence < begin }) { return before }
+    }
     return source.first <= 1 ? nil : bases.first
   }
 
   /// The entries from a time on before those that are `played`, which can't be replayed.
   private static func withoutBase(
-    in source: any JournalSource, _ played: JournalRange, since: Timestamp?
+    in source: any JournalSource, _ played: JournalRange, since: Timestamp?, until: Timestamp?
   ) throws(StoreError) -> JournalGap? {
     guard played.first > 0, var gap = source.withoutBase(through: played.first - 1) else { return nil }
     var range = JournalRange()
     range.last = gap.last
-    (range.since, range.until) = (since, played.until)
+    (range.since, range.until) = (since, until)
     guard let first = try first(of: source, in: range) else { return nil }
     gap.first = first.sequence
     return gap
@@ -196,7 +218,7 @@ package final class JournalBacktest {
     var failure: RequestError?
     var missing = gaps.filter { !$0.isListed }[...]
     var (played, isWhole) = (0, true)
-    var end = range.until
+    var end = until
     do throws(StoreError) {
       try source.forEach(in: range) { entry in
         if played & 255 == 0, !shouldContinue(played) {
@@ -209,9 +231,9 @@ package final class JournalBacktest {
           missing.removeFirst()
         }
         guard entry.origin == .rules || contains(entry.subject) else { return true }
-        if range.until == nil { end = recorded == nil ? max(end ?? entry.at, entry.at) : entry.at }
+        if until == nil { end = recorded == nil ? max(end ?? entry.at, entry.at) : entry.at }
         do throws(RequestError) {
-          return try play(entry, since.map { entry.at >= $0 } ?? true)
+          return try play(entry, since.map { entry.at >= $0 } ?? true && until.map { entry.at <= $0 } ?? true)
         } catch {
           failure = error
           return false
