@@ -150,6 +150,8 @@ struct RevisionArchiveTests {
     folder.write("revisions/0123456789abcdef.new", "half")
     #expect(RevisionArchive(folder: folder("revisions")).entries.isEmpty)
     #expect(TemporaryFolder.names(folder("revisions")) == [])
+    #expect(RevisionArchive(folder: folder("revisions"), toRead: true).problems == [])
+    #expect(TemporaryFolder.names(folder("revisions")) == ["0123456789abcdef.new"])
     folder.write("file", "")
     let archive = RevisionArchive(folder: folder("file/revisions"))
     #expect(archive.problems.count == 1)

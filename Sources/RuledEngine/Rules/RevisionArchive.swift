@@ -61,18 +61,18 @@ package final class RevisionArchive: Sendable {
 
   /// The archive in a folder, which is made where it does not exist yet; in memory without one.
   ///
-  /// Revisions that can't be read are among the `problems`.
-  package init(folder: String?, files: any FileSystem = SystemFiles()) {
+  /// Revisions that can't be read are among the `problems`. One `toRead` changes nothing in the folder, where a daemon may write.
+  package init(folder: String?, toRead: Bool = false, files: any FileSystem = SystemFiles()) {
     self.folder = folder
     self.files = files
     guard let folder else { return }
     state.withLock { state in
       do throws(StoreError) {
-        try files.createFolder(folder)
+        if !toRead { try files.createFolder(folder) }
         for name in try files.names(in: folder) {
           do throws(StoreError) {
             if RevisionFile.isUnfinished(name) {
-              try files.remove("\(folder)/\(name)")
+              if !toRead { try files.remove("\(folder)/\(name)") }
             } else {
               state.entries.append(try RevisionFile(files, "\(folder)/\(name)").entry())
             }
@@ -141,7 +141,7 @@ package final class RevisionArchive: Sendable {
   /// The revisions in a folder that can't be read, a sentence each; reads all of them.
   package static func damages(in folder: String) -> [String] {
     guard SystemFiles().exists(folder) else { return [] }
-    let archive = RevisionArchive(folder: folder)
+    let archive = RevisionArchive(folder: folder, toRead: true)
     return archive.problems
       + archive.entries.compactMap { entry in
         do throws(StoreError) {

@@ -23,6 +23,11 @@ struct BacktestSource {
       throw UsageError("--\(option) is for the journal; leave it out with --events, which plays a whole file")
     }
     var (store, revision, now): (String?, String?, Timestamp?) = (arguments.value("store"), nil, nil)
+    if let store, access("\(store)/journal", F_OK) != 0 {
+      throw ToolError(
+        "there is no journal in '\(store)': --store takes the folder that 'store' of the daemon's configuration names after rocksdb:"
+      )
+    }
     let asksDaemon = file == nil || !arguments.has("baseline") && access(environment.socket, F_OK) == 0
     if store == nil, asksDaemon {
       let daemon = try environment.connect()
@@ -67,7 +72,7 @@ struct BacktestSource {
 
   /// The sources of a revision in a store's archive; of the last one that was in force without one.
   private static func rules(in store: String, _ revision: String?) throws(ToolError) -> RevisionArchive.Revision? {
-    let archive = RevisionArchive(folder: "\(store)/revisions")
+    let archive = RevisionArchive(folder: "\(store)/\(RevisionArchive.folder)", toRead: true)
     guard let revision = revision ?? archive.entries.last(where: { $0.origin != .rollout })?.revision else {
       return nil
     }

@@ -39,7 +39,7 @@ enum MigrateCommand: Command {
     _ selection: RulesSelection, on checkpoint: String, _ revision: String?, _ environment: ToolEnvironment
   ) throws -> StateTrial {
     defer { try? StoreCheckpoints.remove(checkpoint) }
-    let archive = RevisionArchive(folder: "\(checkpoint)/\(RevisionArchive.folder)")
+    let archive = RevisionArchive(folder: "\(checkpoint)/\(RevisionArchive.folder)", toRead: true)
     let configuration = revision.flatMap { try? archive.load($0).configuration } ?? [:]
     let lua = LuaWorker()
     let catalog = try CatalogBuilder.build(

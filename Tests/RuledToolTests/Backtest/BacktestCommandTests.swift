@@ -183,6 +183,18 @@ import Testing
     }
   }
 
+  @Test func `a folder that is no store is refused, and nothing is made there`() {
+    let missing = events("missing/store")
+    for path in [missing, events("empty")] {
+      if path != missing { mkdir(path, 0o700) }
+      let run = Run(words: ["backtest", after.path, "--store", path])
+      #expect(run.exit == .failed)
+      #expect(run.errors.contains("there is no journal in '\(path)': --store takes"), "\(run.errors)")
+    }
+    #expect(access(events("missing"), F_OK) != 0)
+    #expect(TemporaryFolder.names(events("empty")).isEmpty)
+  }
+
   @Test func `rules that do not load are told with file and line`() {
     change("settings.words", "settings.words oops")
     let run = run()
