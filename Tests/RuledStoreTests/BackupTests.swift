@@ -153,6 +153,22 @@ import Testing
     #expect(access(backups + "/19700101T000009.000Z.unfinished", F_OK) != 0)
   }
 
+  @Test func `the store's own folder and those within it take no backup`() throws {
+    let store = try open(live)
+    defer { try? store.close() }
+    let checkpoint = try StoreCheckpoints(of: live).make(of: store, at: Timestamp(microseconds: 1_000_000))
+    #expect(symlink("live", folder("link")) == 0)
+    let before = TemporaryFolder.names(live)
+    for path in [live, "\(live)/", folder("link"), "\(live)/log", folder("link/log")] {
+      let error = #expect(throws: StoreError.self) {
+        try BackupFolder(path).add(checkpoint, at: Timestamp(microseconds: 1_000_000)) { _, _ in }
+      }
+      #expect(error?.message.contains("is in the store's own folder") == true)
+    }
+    #expect(TemporaryFolder.names(live) == before)
+    _ = try BackupFolder(folder("live2")).add(checkpoint, at: Timestamp(microseconds: 1_000_000)) { _, _ in }
+  }
+
   @Test func `two backups are not written to one folder at once`() throws {
     let first = try BackupFolder(backups)
     let error = #expect(throws: StoreError.self) { try BackupFolder(backups) }

@@ -33,9 +33,16 @@ package final class BackupFolder {
   }
 
   /// Makes a backup of the store's files in `checkpoint`, which do not change; `progress` gets the bytes that are done and all bytes.
+  ///
+  /// The checkpoint is in the store's folder, which can't have its own backup.
   package func add(
     _ checkpoint: String, at time: Timestamp, progress: (_ done: Int, _ all: Int) -> Void
   ) throws(StoreError) -> Summary {
+    let store = checkpoint.parentFolder
+    guard let real = path.realPath, !"\(real)/".hasPrefix("\(store)/") else {
+      throw StoreError(
+        .refused, "\(path) is in the store's own folder \(store), and would be lost with it: name another folder")
+    }
     for name in try Folder.names(path) where name.hasSuffix(Self.unfinished) {
       try BackupFiles.remove("\(path)/\(name)")
     }

@@ -65,11 +65,9 @@ enum BackupCommand: Command {
     var progress = Progress(environment)
     defer { progress.clear() }
     return try Checkpoint.use(environment.connect()) { path, time in
-      let summary = try folder.add(path, at: time) { done, all in
+      try folder.add(path, at: time) { done, all in
         progress.show(share: all > 0 ? Double(done) / Double(all) : 1, count: done >> 20, "MiB", plural: "MiB")
       }
-      try StoreCheckpoints.remove(path)
-      return summary
     }
   }
 }

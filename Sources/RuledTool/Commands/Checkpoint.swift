@@ -3,7 +3,7 @@ internal import RuledStore
 
 /// A checkpoint of the daemon's store, on the daemon's host.
 enum Checkpoint {
-  /// Has the daemon make a checkpoint for `body` alone.
+  /// Has the daemon make a checkpoint for `body` alone, and removes it afterwards.
   static func use<Result>(
     _ client: Client, _ body: (_ path: String, _ time: Timestamp) throws -> Result
   ) throws -> Result {
@@ -15,7 +15,7 @@ enum Checkpoint {
       guard let use = try FolderUse(path, alone: false) else {
         throw ToolError("another backup uses the checkpoint \(path); try again")
       }
-      defer { withExtendedLifetime(use) {} }
+      defer { withExtendedLifetime(use) { _ = try? StoreCheckpoints.remove(path) } }
       return try body(path, time)
     } catch let error as StoreError {
       let isDenied = error.underlying == "Permission denied"

@@ -38,7 +38,6 @@ enum MigrateCommand: Command {
   private static func attempt(
     _ selection: RulesSelection, on checkpoint: String, _ revision: String?, _ environment: ToolEnvironment
   ) throws -> StateTrial {
-    defer { try? StoreCheckpoints.remove(checkpoint) }
     let archive = RevisionArchive(folder: "\(checkpoint)/\(RevisionArchive.folder)", toRead: true)
     let configuration = revision.flatMap { try? archive.load($0).configuration } ?? [:]
     let lua = LuaWorker()

@@ -185,6 +185,19 @@ extension EndToEnd {
     }
 
     @Test
+    func `a backup into the store's own folder is refused, and leaves nothing there`() throws {
+      let daemon = try RuledDaemon(rules: Self.rules)
+      _ = try daemon.client().call("health")
+      for path in [daemon.folder("store"), daemon.folder("store/backups")] {
+        let refused = rulectl(daemon, "backup", path)
+        #expect(refused.code == 2 && refused.output.holds("is in the store's own folder"), "\(refused.output)")
+      }
+      let names = TemporaryFolder.names(daemon.folder("store"))
+      #expect(!names.contains("backups") && !names.contains { $0.hasPrefix("checkpoint-") }, "\(names)")
+      #expect(rulectl(daemon, "backup", daemon.folder("backups")).code == 0)
+    }
+
+    @Test
     func `a backup goes to another file system, where links are not possible`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       let tally = Tally(events: 800, connections: EndToEnd.connections)
