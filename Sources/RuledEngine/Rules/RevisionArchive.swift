@@ -51,8 +51,10 @@ package final class RevisionArchive: Sendable {
     var entries: [Entry] = []
     /// The content, where there is no folder.
     var memory: [String: Revision] = [:]
-    /// The problems with files, one sentence each.
+    /// The problems with files that are none of a known revision, one sentence each.
     var problems: [String] = []
+    /// The damage of revisions, one sentence each.
+    var damages: [String: String] = [:]
   }
 
   private let folder: String?
@@ -89,7 +91,35 @@ package final class RevisionArchive: Sendable {
     state.withLock { state in state.entries.contains { $0.revision == revision } }
   }
 
-  package var problems: [String] { state.withLock { $0.problems } }
+  package var problems: [String] {
+    state.withLock { state in state.problems + state.damages.sorted { $0.key < $1.key }.map(\.value) }
+  }
+
+  /// Reads the files of all revisions, so that `problems` have those that are damaged.
+  package func review() {
+    guard let folder else { return }
+    for entry in entries {
+      _ = try? noting(entry.revision) { () throws(StoreError) in
+        try RevisionFile(files, "\(folder)/\(entry.revision)").check()
+      }
+    }
+  }
+
+  /// Notes the damage of a revision that `read` finds, or that there is none any more.
+  private func noting<Content>(
+    _ revision: String, _ read: () throws(StoreError) -> Content
+  ) throws(StoreError) -> Content {
+    do throws(StoreError) {
+      let content = try read()
+      state.withLock { $0.damages[revision] = nil }
+      return content
+    } catch {
+      state.withLock { state in
+        if state.entries.contains(where: { $0.revision == revision }) { state.damages[revision] = error.description }
+      }
+      throw error
+    }
+  }
 
   /// The latest revision that was loaded to be in force for all subjects before `revision`; without one, the latest of all.
   ///
@@ -135,6 +165,7 @@ package final class RevisionArchive: Sendable {
       if folder == nil { state.memory[entry.revision] = revision }
       state.entries.removeAll { $0.revision == entry.revision }
       state.entries.append(entry)
+      state.damages[entry.revision] = nil
     }
   }
 
@@ -142,13 +173,8 @@ package final class RevisionArchive: Sendable {
   package static func damages(in folder: String) -> [String] {
     guard SystemFiles().exists(folder) else { return [] }
     let archive = RevisionArchive(folder: folder, toRead: true)
+    for entry in archive.entries { _ = try? archive.load(entry.revision) }
     return archive.problems
-      + archive.entries.compactMap { entry in
-        do throws(StoreError) {
-          _ = try archive.load(entry.revision)
-          return nil
-        } catch { return error.description }
-      }
   }
 
   // MARK: Use
@@ -200,11 +226,13 @@ package final class RevisionArchive: Sendable {
     }
     if let inMemory = state.withLock({ $0.memory[revision] }) { return inMemory }
     guard let folder else { throw StoreError(.refused, "the revision '\(revision)' was removed just now") }
-    let found = try RevisionFile(files, "\(folder)/\(revision)").read()
-    guard RevisionDocument.revision(of: found) == revision else {
-      throw RevisionFile.damaged("\(folder)/\(revision)", "its content is that of another revision")
+    return try noting(revision) { () throws(StoreError) -> Revision in
+      let found = try RevisionFile(files, "\(folder)/\(revision)").read()
+      guard RevisionDocument.revision(of: found) == revision else {
+        throw RevisionFile.damaged("\(folder)/\(revision)", "its content is that of another revision")
+      }
+      return found
     }
-    return found
   }
 
   /// Removes the revisions that are not among the latest and that nobody needs.
@@ -218,6 +246,7 @@ package final class RevisionArchive: Sendable {
       state.withLock { state in
         state.entries.removeAll { $0.revision == revision }
         state.memory[revision] = nil
+        state.damages[revision] = nil
       }
     }
     return old.count

@@ -51,6 +51,18 @@ struct RevisionFile {
   }
 
   func read() throws(StoreError) -> RevisionArchive.Revision {
+    let lines = try self.lines()
+    guard let content = Self.json(lines[1]),
+      let revision = RevisionDocument.revision(try entry(lines[0]), content: content)
+    else { throw Self.damaged(path, "its content has another form") }
+    return revision
+  }
+
+  /// Throws if the file is missing, or not as it was written.
+  func check() throws(StoreError) { _ = try lines() }
+
+  /// The lines of the file, which is as it was written.
+  private func lines() throws(StoreError) -> [ArraySlice<UInt8>] {
     guard files.exists(path) else {
       throw StoreError(.corrupt, "the archived revision \(path) is missing; load the same rules again")
     }
@@ -61,10 +73,7 @@ struct RevisionFile {
     guard signed.withView({ SHA256.hash($0).hex.utf8.elementsEqual(lines[2]) }) else {
       throw Self.damaged(path, "its digest is another")
     }
-    guard let content = Self.json(lines[1]),
-      let revision = RevisionDocument.revision(try entry(lines[0]), content: content)
-    else { throw Self.damaged(path, "its content has another form") }
-    return revision
+    return lines
   }
 
   private func entry(_ line: ArraySlice<UInt8>) throws(StoreError) -> RevisionArchive.Entry {

@@ -129,6 +129,10 @@ package final class Server {
     try keeper?.start()
     try startWorkers(catalog)
     try startOutbox()
+    _ = try Thread.start(name: "ruled-archive", priority: .lowest) { [services, log] in
+      services.revisions.review()
+      for problem in services.revisions.problems { log.warn(problem) }
+    }
   }
 
   /// Lets watches go on after the commits before this start.

@@ -140,7 +140,7 @@ extension EndToEnd {
     }
 
     @Test(.oneDaemon("it is about the files of a store"))
-    func `a damaged archive file hinders only who asks for that revision`() throws {
+    func `a damaged archive file is found at the start, and hinders only who asks for that revision`() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let first = try daemon.client().call("health")["revision"]?.stringValue ?? ""
       replace(daemon, 2)
@@ -150,10 +150,15 @@ extension EndToEnd {
       daemon.folder.write(file, daemon.folder.read(file).replacingText("numbered", with: "numbired"))
       try daemon.start()
       let client = try daemon.client()
+      #expect(try eventually { try client.call("health")["problems"]?.text.contains("\(file) is damaged") == true })
+      #expect(try client.call("health")["status"] == "ready")
       #expect(try decided(client) == 2)
       let error = try client.failure("rollback")
       #expect(error["message"]?.stringValue?.contains(file) == true)
       #expect(try decided(client) == 2)
+      replace(daemon, 1)
+      _ = try client.call("reload")
+      #expect(try client.call("health")["problems"] == [], "the revision was written anew")
     }
 
     @Test func `rulectl lists, shows and compares revisions, and rolls back`() throws {
