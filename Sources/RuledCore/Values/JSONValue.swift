@@ -70,6 +70,21 @@ extension JSONValue: Equatable {
   }
 }
 
+extension JSONValue {
+  /// Whether both are the same value, numbers compared without regard to their kind: 1 is 1.0.
+  package func isSame(as other: JSONValue) -> Bool {
+    switch (self, other) {
+    case (.integer(let integer), .number(let number)), (.number(let number), .integer(let integer)):
+      Int64(exactly: number) == integer
+    case (.array(let own), .array(let others)):
+      own.count == others.count && zip(own, others).allSatisfy { $0.isSame(as: $1) }
+    case (.object(let own), .object(let others)):
+      own.count == others.count && own.allSatisfy { member in others[member.name]?.isSame(as: member.value) ?? false }
+    default: self == other
+    }
+  }
+}
+
 extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral

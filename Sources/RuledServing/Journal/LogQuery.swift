@@ -31,8 +31,7 @@ struct LogQuery {
     if let decision = params.decision {
       return decisions.contains { plugin, made in
         guard params.plugin.map({ $0 == plugin }) ?? true, let value = made[decision.key] else { return false }
-        return decision.value.map { [value.stringValue ?? value.text, value.text].contains(where: $0.isIdentical) }
-          ?? true
+        return decision.values.map { $0.contains(where: value.isSame) } ?? true
       }
     }
     guard let plugin = params.plugin else { return true }

@@ -1,4 +1,5 @@
 package import RuledCore
+import RuledJSON
 
 /// The params of `log`: a selection of the journal's entries.
 package struct LogParams: Sendable, Equatable {
@@ -50,14 +51,17 @@ package struct LogParams: Sendable, Equatable {
 
   package struct Decision: Sendable, Equatable {
     package let key: String
-    /// Its value: a string's text, or JSON; nil for any.
-    package let value: String?
+    /// Its values, one of which is wanted: the text, and what it is as JSON; nil for any.
+    package let values: [JSONValue]?
 
     /// The decision that `KEY` or `KEY=VALUE` states.
     init(_ text: String) {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       key = String(parts[0])
-      value = parts.count == 2 ? String(parts[1]) : nil
+      values = parts.dropFirst().first.map { (part) -> [JSONValue] in
+        let text = String(part)
+        return [.string(text)] + ((try? JSONValue(parsing: text)).map { [$0] } ?? [])
+      }
     }
   }
 

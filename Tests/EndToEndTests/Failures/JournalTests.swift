@@ -109,7 +109,8 @@ extension EndToEnd {
       #expect(try count(["type": "greet"]) == 5)
       #expect(try count(["plugin": "shaky"]) == 2)
       #expect(try count(["decision": "n"]) == 5)
-      #expect(try count(["decision": "n=2"]) == 2)
+      for spelling in ["2", "2.0", "2e0", "20E-1"] { #expect(try count(["decision": .string("n=\(spelling)")]) == 2) }
+      #expect(try count(["decision": "n=\"2\""]) == 0)
       #expect(try count(["decision": "words=hello", "plugin": "greeter"]) == 5)
       #expect(try count(["decision": "words", "plugin": "shaky"]) == 0)
       #expect(try count(["failures": true]) == 1)
