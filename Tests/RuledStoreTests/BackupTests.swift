@@ -169,6 +169,18 @@ import Testing
     _ = try BackupFolder(folder("live2")).add(checkpoint, at: Timestamp(microseconds: 1_000_000)) { _, _ in }
   }
 
+  @Test func `copies that killed processes left are removed by their names, and no other folders`() throws {
+    let left = ["replay-baseline-1", "replay-candidate-23"]
+    let others = ["replay-baseline-x", "replay-other-5", "replay-baseline-"]
+    for name in left + others { folder.write("\(name)/CURRENT", "x") }
+    #expect(symlink("replay-other-5", folder("replay-baseline-6")) == 0)
+    let used = try StoreCopy(of: nil, in: folder("."), name: "baseline-4")
+    StoreCopy.removeAbandoned(["baseline", "candidate"], in: folder("."))
+    let stay = others + ["replay-baseline-4", "replay-baseline-6"]
+    #expect(TemporaryFolder.names(folder(".")).sorted() == stay.sorted())
+    withExtendedLifetime(used) {}
+  }
+
   @Test func `two backups are not written to one folder at once`() throws {
     let first = try BackupFolder(backups)
     let error = #expect(throws: StoreError.self) { try BackupFolder(backups) }

@@ -187,13 +187,18 @@ package final class JournalBacktest {
     }
   }
 
+  private static let sides = ["baseline", "candidate"]
+
+  /// Removes the states that killed processes left in a folder `temporary` of backtests.
+  package static func removeAbandoned(in temporary: String) { StoreCopy.removeAbandoned(sides, in: temporary) }
+
   /// Calls `body` with the stores of both sides in a folder that is removed at the end: state that does not fit into memory is there.
   private func withSetup<Result>(
     _ rules: @escaping Sides.Load, _ body: (Sides.Setup) throws(RequestError) -> Result
   ) throws(RequestError) -> Result {
     let copies: [StoreCopy], stores: [RocksStore]
     do throws(StoreError) {
-      copies = try ["baseline", "candidate"].map { name throws(StoreError) in
+      copies = try Self.sides.map { name throws(StoreError) in
         try StoreCopy(of: snapshot?.path, in: temporary, name: "\(name)-\(getpid())")
       }
       stores = try copies.map { copy throws(StoreError) in try RocksStore(temporary: copy.folder) }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Says that a folder is in use, until it is released or the process ends: flock(2).
-package final class FolderUse {
+package final class FolderUse: Sendable {
   private let descriptor: Int32
 
   /// Takes the folder for itself alone, or together with others; nil when another process has it.

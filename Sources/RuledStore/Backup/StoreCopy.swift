@@ -3,9 +3,10 @@ import RuledCore
 
 /// A copy of a snapshot, to be opened and changed: RocksDB's tables, which never change, are linked, and all else is copied.
 ///
-/// The copy is removed after use; `removeAll` removes the copies that a killed process left.
+/// The copy is removed after use; `removeAll` and `removeAbandoned` remove the copies that a killed process left.
 package final class StoreCopy: Sendable {
   package let folder: String
+  private let use: FolderUse?
 
   private static let prefix = "replay-"
 
@@ -14,8 +15,7 @@ package final class StoreCopy: Sendable {
     folder = "\(parent)/\(Self.prefix)\(name)"
     let files = SystemFiles()
     do throws(StoreError) {
-      try BackupFiles.remove(folder)
-      try files.createFolder(folder)
+      use = try Self.make(folder, files)
       guard let path else { return }
       for entry in try BackupFiles.list(path) {
         let target = "\(folder)/\(entry.name)"
@@ -27,6 +27,16 @@ package final class StoreCopy: Sendable {
       try? BackupFiles.remove(folder)
       throw error
     }
+  }
+
+  /// Makes an empty folder and takes it; `removeAbandoned` of another process may remove it before that.
+  private static func make(_ folder: String, _ files: SystemFiles) throws(StoreError) -> FolderUse {
+    for _ in 0..<10 {
+      try BackupFiles.remove(folder)
+      try files.createFolder(folder)
+      if let use = try? FolderUse(folder, alone: true), files.exists(folder) { return use }
+    }
+    throw StoreError(.inUse, "the folder \(folder) is removed by others as soon as it is made")
   }
 
   /// A copy of an open store in a new folder in `parent`, which is on the same file system, and the sequence of the last change that it has.
@@ -44,13 +54,26 @@ package final class StoreCopy: Sendable {
     }
   }
 
-  private init(_ folder: String) { self.folder = folder }
+  private init(_ folder: String) { (self.folder, use) = (folder, nil) }
 
   deinit { try? BackupFiles.remove(folder) }
 
   /// Removes the copies in `parent` that a killed process left.
   package static func removeAll(in parent: String) throws(StoreError) {
     for name in try Folder.names(parent) where name.hasPrefix(prefix) { try BackupFiles.remove("\(parent)/\(name)") }
+  }
+
+  /// Removes the copies of this user in `parent` that other processes left when they were killed: those of these names and a process's number.
+  package static func removeAbandoned(_ names: [String], in parent: String) {
+    for folder in (try? Folder.names(parent)) ?? [] {
+      let path = "\(parent)/\(folder)"
+      guard let name = names.first(where: { folder.hasPrefix("\(prefix)\($0)-") }),
+        Int(folder.dropFirst(prefix.count + name.count + 1)) != nil,
+        let status = try? BackupFiles.status(of: path), status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+        let use = try? FolderUse(path, alone: true)
+      else { continue }
+      withExtendedLifetime(use) { _ = try? BackupFiles.remove(path) }
+    }
   }
 
   /// The copy's values of one subject: its record, `once` keys, timers, waiting messages, parked events and topics, and the steps that lead states back

@@ -49,6 +49,7 @@ struct BacktestSource {
   func backtest(
     _ selection: SubjectSelection, _ environment: ToolEnvironment, shouldContinue: (_ read: Int) -> Bool
   ) throws(ToolError) -> (JournalBacktest, file: EventLines?) {
+    JournalBacktest.removeAbandoned(in: Self.temporary)
     if let file {
       let lines = try EventLines(file, environment)
       return (
