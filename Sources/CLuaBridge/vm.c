@@ -31,6 +31,7 @@ static int open_body(lua_State *L) {
   rb_open_url(L);
   rb_open_operations(L);
   rb_open_boards(L);
+  rb_open_tracking(L);
   rb_open_declarations(L);
   rb_open_driver(L);
   return 0;

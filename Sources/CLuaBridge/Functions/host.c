@@ -154,9 +154,12 @@ static int host_array(lua_State *L) {
   }
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  if (rb_is_frozen(L, 1) || rb_is_array(L, 1)) return 1;
-  if (lua_getmetatable(L, 1)) return luaL_error(L, "array takes a table without a metatable");
-  rb_mark_array(L, 1);
+  int table = rb_push_store(L, 1) ? 2 : 1;
+  if (!rb_is_frozen(L, 1) && !rb_is_array(L, table)) {
+    if (lua_getmetatable(L, table)) return luaL_error(L, "array takes a table without a metatable");
+    rb_mark_array(L, table);
+  }
+  lua_settop(L, 1);
   return 1;
 }
 

@@ -58,6 +58,11 @@ static int base_rawget(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checkany(L, 2);
   lua_settop(L, 2);
+  if (rb_push_tracked_store(L, 1)) {
+    lua_settop(L, 2);
+    lua_gettable(L, 1);
+    return 1;
+  }
   if (!rb_push_store(L, 1)) lua_pushvalue(L, 1);
   lua_pushvalue(L, 2);
   lua_rawget(L, -2);
@@ -70,9 +75,12 @@ static int base_rawset(lua_State *L) {
   luaL_checkany(L, 3);
   lua_settop(L, 3);
   if (rb_is_frozen(L, 1)) return luaL_error(L, "attempt to change a frozen table");
-  bool behind = rb_push_store(L, 1);
-  if (behind) lua_insert(L, 2);
-  lua_rawset(L, behind ? 2 : 1);
+  if (rb_push_store(L, 1)) {
+    lua_settop(L, 3);
+    lua_settable(L, 1);
+  } else {
+    lua_rawset(L, 1);
+  }
   lua_settop(L, 1);
   return 1;
 }
@@ -92,7 +100,10 @@ static int base_setmetatable(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
-  if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL) return luaL_error(L, "cannot change a protected metatable");
+  bool tracked = rb_push_tracked_store(L, 1);
+  if (luaL_getmetafield(L, tracked ? 3 : 1, "__metatable") != LUA_TNIL) return luaL_error(L, "cannot change a protected metatable");
+  lua_settop(L, 2);
+  if (tracked) rb_vm_of(L)->proxies.untrack(L, 1);
   if (lua_isnil(L, 2)) {
     lua_setmetatable(L, 1);
     return 1;
@@ -104,7 +115,8 @@ static int base_setmetatable(lua_State *L) {
     lua_pushvalue(L, 3);
     if (lua_rawget(L, 4) == LUA_TNIL) return luaL_error(L, "a frozen table can't be a metatable");
     lua_settop(L, 3);
-  } else if (!rb_push_store(L, 2)) {
+  } else {
+    if (rb_push_store(L, 2)) rb_vm_of(L)->proxies.untrack(L, 2);
     lua_pushvalue(L, 2);
   }
   static const char *const refused[] = {"__gc", "__mode"};
@@ -120,6 +132,7 @@ static int base_setmetatable(lua_State *L) {
 
 static int base_getmetatable(lua_State *L) {
   luaL_checkany(L, 1);
+  if (rb_push_tracked_store(L, 1)) lua_replace(L, 1);
   if (!lua_getmetatable(L, 1)) return 0;
   lua_pushliteral(L, "__metatable");
   if (lua_rawget(L, -2) != LUA_TNIL) return 1;

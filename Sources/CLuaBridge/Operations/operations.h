@@ -26,6 +26,8 @@ typedef struct {
 /* Add their functions to the environment on top. */
 void rb_open_operations(lua_State *L);
 void rb_open_boards(lua_State *L);
+/* Sets `untrack` of the VM's proxies. */
+void rb_open_tracking(lua_State *L);
 
 void rb_clear_operations(rb_vm *vm, const rb_event *event);
 /* Whether one of the operations from `first` on raises an event. */

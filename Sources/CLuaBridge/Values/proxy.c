@@ -90,6 +90,8 @@ bool rb_is_frozen(lua_State *L, int index) {
   return frozen;
 }
 
+bool rb_push_tracked_store(lua_State *L, int index) { return !rb_is_frozen(L, index) && rb_push_store(L, index); }
+
 bool rb_is_array(lua_State *L, int index) {
   if (!lua_getmetatable(L, index)) return false;
   bool array = lua_topointer(L, -1) == rb_vm_of(L)->proxies.array;

@@ -50,6 +50,9 @@ typedef struct {
   /* A store in which members are missing, which `fill` adds, or NULL. The event sets both. */
   const void *unfilled;
   void (*fill)(lua_State *L, bool whole);
+  /* Moves the content of a proxy that records reads into the proxy itself, which may have a metatable of a rule then; its reads are no longer
+     recorded. The operations set it. */
+  void (*untrack)(lua_State *L, int proxy);
 } rb_proxies;
 
 /* The key in the metatable of a proxy that records reads, under which its store is. */
@@ -66,6 +69,8 @@ void rb_retarget(lua_State *L, int proxy, int store);
 /* If the value at index is a proxy, pushes its store and returns true. */
 bool rb_push_store(lua_State *L, int index);
 bool rb_is_frozen(lua_State *L, int index);
+/* If the value at index is a proxy that records reads, pushes its store and returns true. */
+bool rb_push_tracked_store(lua_State *L, int index);
 /* Whether the table at index has the arrays' metatable. */
 bool rb_is_array(lua_State *L, int index);
 void rb_mark_array(lua_State *L, int index);
