@@ -98,11 +98,15 @@ import Testing
       try world.play([entry], before: Array(engine.entries[(index + 1)...]))
       if entry.origin == .client { #expect(JSONValue.object(world.found).text.contains("secret")) }
     }
+    try world.skip(engine.entries.filter { $0.subject == "bob" && $0.origin == .client })
     let found = JSONValue.object(world.found)
     #expect(!found.text.contains("secret") && !found.text.contains("ada"))
     #expect(found["examples"]?.arrayValue?.count == 2)
     #expect(found["decisions"]?[0]?["changes"]?.arrayValue?.compactMap { $0["count"]?.intValue } == [2, 1])
     #expect(found["decisions"]?[0]?["changed"] == 4)
+    try engine.forget("bob")
+    try world.play(engine.entries.suffix(1), before: [])
+    #expect(world.found["examples"] == [], "those of a subject that it skips go with it, too")
   }
 
   @Test func `it skips as many subjects as it can keep in mind, each counted once, and then says that it ends`() throws

@@ -65,9 +65,16 @@ package final class ShadowWorld {
     if !entries.isEmpty { earlier = entries }
   }
 
-  /// Erases a subject whose other events are not seen, if an entry says so.
+  /// Erases a subject whose other events are not seen any more, if an entry says so.
   private func erase(_ entry: JournalEntry) throws(RequestError) {
-    if entry.origin == .forget { _ = try world.play(entry) }
+    guard entry.origin == .forget else { return }
+    _ = try world.play(entry)
+    forget(entry.subject)
+  }
+
+  private func forget(_ subject: String) {
+    comparison.forget(subject)
+    examples.removeAll { $0["subject"]?.stringValue == subject }
   }
 
   /// Skips entries, and all later ones of the same subjects.
@@ -94,10 +101,7 @@ package final class ShadowWorld {
 
   private func play(_ entry: JournalEntry) throws(RequestError) {
     let played = try world.play(entry)
-    if entry.origin == .forget {
-      comparison.forget(entry.subject)
-      examples.removeAll { $0["subject"]?.stringValue == entry.subject }
-    }
+    if entry.origin == .forget { forget(entry.subject) }
     guard entry.isEvent else { return }
     events += 1
     if !entry.redacted.isEmpty { redacted += 1 }

@@ -22,7 +22,7 @@ final class Shadow: Sendable {
   /// From how far behind on subjects are skipped, in microseconds; a manual clock does not tell.
   private let mostLag: Int64
   private let condition = Condition()
-  private nonisolated(unsafe) var state = State()  // guarded by `condition`
+  private nonisolated(unsafe) var state: State  // guarded by `condition`
   /// The copy of the store that the world began with.
   private nonisolated(unsafe) var copy: StoreCopy?  // of the shadow's thread alone
 
@@ -30,12 +30,14 @@ final class Shadow: Sendable {
     var isStopping = false
     var hasEnded = false
     var found: JSONObject = [:]
+    /// The sequence of the last entry that `found` tells of.
+    var last: UInt64
     var skipped = 0
     /// The age of the event played last, in microseconds, as of `looked`; nil before the first, and with a manual clock.
     var behind: Int64?
     /// When the thread looked for entries last, by the monotonic clock in nanoseconds.
     var looked = EngineClock.monotonic
-    var times = RunTimes(besides: nil)
+    var times: RunTimes
     var error: String?
   }
 
@@ -64,9 +66,9 @@ final class Shadow: Sendable {
     share = SubjectShare(percent: percent, revision: rules.entry.revision)
     since = context.clock.now
     mostLag = Int64(context.configuration.limits.shadowSeconds) * 1_000_000
-    state.times = RunTimes(besides: live())
     let (copy, last) = try StoreCopy.snapshot(of: journal.store, in: journal.journal.folder, name: "shadow")
     self.copy = copy
+    state = State(last: last, times: RunTimes(besides: live()))
     do throws(SystemError) {
       _ = try Thread.start(name: "ruled-shadow") { [self] in run(after: last) }
     } catch { throw StoreError(.closed, "the thread can't be started: \(error)") }
@@ -100,8 +102,24 @@ final class Shadow: Sendable {
       "behind_s": behind, "run_times": state.times.json(besides: live()), "decisions": [], "examples": [],
     ]
     for member in state.found { status[member.name] = member.value }
+    status["examples"] = .array(examples(state))
     if let error = state.error { status["error"] = .string(error) }
     return .object(status)
+  }
+
+  /// The examples, without those of subjects that were forgotten since.
+  private func examples(_ state: State) -> [JSONValue] {
+    guard let examples = state.found["examples"]?.arrayValue, !examples.isEmpty else { return [] }
+    var range = JournalRange()
+    range.first = state.last + 1
+    var forgotten: Set<String> = []
+    do throws(StoreError) {
+      try journal.source.forEach(in: range) { entry in
+        if entry.origin == .forget { forgotten.insert(entry.subject) }
+        return true
+      }
+    } catch { return [] }
+    return examples.filter { !forgotten.contains($0["subject"]?.stringValue ?? "") }
   }
 
   /// Ends the thread, and waits until it no longer uses the store; with `milliseconds` no longer than that, as a busy host may give it no processor.
@@ -140,7 +158,7 @@ final class Shadow: Sendable {
     let world = try ShadowWorld(rules: catalog, on: share, lua: lua, base: base, configuration: context.configuration)
     condition.signal { state.times = state.times.of(catalog) }
     var waiting: [JournalEntry] = []
-    var (earlier, reported) = (0, UInt64(0))
+    var (earlier, reported, played) = (0, UInt64(0), sequence)
     var (mustErase, erased) = (false, EngineClock.monotonic)
     let clock = context.clock
     while !isStopping {
@@ -154,6 +172,7 @@ final class Shadow: Sendable {
         try world.skip(Array(ready))
       } else {
         try world.play(Array(ready), before: Array(waiting.dropFirst(ready.count)))
+        played = ready.last?.sequence ?? played
         let behind = clock.isManual ? nil : ready.last.map { clock.now.microseconds - $0.at.microseconds }
         // Adding up the findings takes longer the more subjects there are.
         let now = EngineClock.monotonic
@@ -161,7 +180,7 @@ final class Shadow: Sendable {
         let found = isDue ? world.found : nil
         if isDue { reported = now }
         condition.signal {
-          state.found = found ?? state.found
+          if let found { (state.found, state.last) = (found, played) }
           state.behind = behind ?? state.behind
         }
       }

@@ -70,6 +70,17 @@ extension EndToEnd {
       #expect(daemon.log.contains("ends with the daemon"))
     }
 
+    @Test func `an example is gone as soon as its subject is forgotten`() throws {
+      let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": RolloutTests.rules(1)], manualClock: true)
+      let client = try daemon.client()
+      _ = try client.call("shadow_start", ["rules": Self.sent(RolloutTests.rules(2))])
+      for subject in ["ada", "bob"] { _ = try client.event("ask", subject) }
+      #expect(try status(daemon, client, events: 2)["examples"]?.arrayValue?.count == 2)
+      _ = try client.call("forget", ["subject": "ada"])
+      let examples = try client.call("shadow_status")["examples"]?.arrayValue
+      #expect(examples?.map { $0["subject"] } == ["bob"])
+    }
+
     @Test func `a shadow misses no event that comes right after its start, though its own messages raise versions`()
       throws
     {
