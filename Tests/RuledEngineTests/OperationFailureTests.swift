@@ -63,6 +63,28 @@ import Testing
     #expect(try engine.send("d")["failures"] == [])
   }
 
+  @Test(arguments: [false, true])
+  func `plugins share the length of an outcome, and one that has no room left fails alone`(isExplained: Bool) throws {
+    func plugin(_ bytes: Int) -> String {
+      "rule 'r' { on = 'x', run = function(_, s) s.n = 1\n decide('d', ('x'):rep(\(bytes))) end }"
+    }
+    let engine = try Engine(["a": plugin(600_000), "b": plugin(500_000), "c": plugin(400_000)])
+    let outcome = try engine.send("x", [:], isExplained ? ["explain": true] : [:])
+    let failure = try #require(outcome["failures"]?[0])
+    #expect(outcome["failures"]?.arrayValue?.count == 1 && failure["plugin"] == "b" && failure["kind"] == "value")
+    #expect(failure["line"] == 2 && failure["message"]?.stringValue?.contains("of other plugins") == true, "\(failure)")
+    #expect(outcome["decisions"]?["a"] != nil && outcome["decisions"]?["b"] == nil && outcome["decisions"]?["c"] != nil)
+    #expect(try engine.state("b") == nil && engine.state("c") != nil)
+  }
+
+  @Test func `the ids of effects count towards the length of an outcome`() throws {
+    let engine = try Engine([
+      "p":
+        "rule 'r' { on = 'x', run = function() for i = 1, 4000 do emit('mail', 'm', {}, { id = ('x'):rep(240) .. i }) end end }"
+    ])
+    #expect(try engine.send("x").failureKinds == ["value"])
+  }
+
   @Test func `a message that is one too many in a chain has its rule and its line`() throws {
     let engine = try Engine([
       "p": """

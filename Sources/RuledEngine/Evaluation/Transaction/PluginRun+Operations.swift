@@ -21,17 +21,12 @@ extension PluginRun {
   /// Checks the limits that need the finished rules: the number of messages, the size of the outcome, room for counters, and scores.
   func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
     var (newSends, newPublications, setsTimer, addsScore) = (0, 0, false, false)
-    let counted = counts.count
-    var overflowing: Int?
+    let counted = counts.count, earlierBytes = outcomeBytes
     for index in checked..<operations.count {
       self.operations.formUnion(operations.kind(at: index))
-      switch operations[index] {
-      case .decide(let name, let value):
-        outcomeBytes += name.count + value.count + 64
-        if outcomeBytes > Limits.outcomeBytes { overflowing = overflowing ?? index }
-      case .emit(let effect):
-        outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
-        if outcomeBytes > Limits.outcomeBytes { overflowing = overflowing ?? index }
+      let operation = operations[index]
+      switch operation {
+      case .decide, .emit: outcomeBytes += operation.outcomeBytes
       case .send: newSends += 1
       case .publish: newPublications += 1
       case .setTimer(_, _, _, let due, _):
@@ -67,11 +62,29 @@ extension PluginRun {
     }
     if setsTimer { try checkTimers(operations, in: transaction) }
     if addsScore { try checkScores(operations, in: transaction) }
-    if let overflowing {
-      throw failure(
-        .value, "decisions and effects are \(outcomeBytes) bytes, more than the 1 MiB that an outcome may have",
-        at: overflowing, in: operations, transaction)
+    if outcomeBytes > earlierBytes,
+      let (index, message) = excess(ofBytes: earlierBytes, operations, first, in: transaction)
+    {
+      throw failure(.value, message, at: index, in: operations, transaction)
     }
+  }
+
+  /// The operation from `first` on with which the outcome is too long, if it is, and why; there were `earlier` bytes of this plugin's before.
+  private func excess(
+    ofBytes earlier: Int, _ operations: Operations, _ first: Int, in transaction: EventTransaction
+  ) -> (index: Int, message: String)? {
+    let others = transaction.sum(besides: self) { $0.outcomeBytes }
+    guard others + outcomeBytes > Limits.outcomeBytes else { return nil }
+    var bytes = others + earlier
+    let index = operations.indices[first...].first { index in
+      bytes += operations[index].outcomeBytes
+      return bytes > Limits.outcomeBytes
+    }
+    let before = others > 0 ? ", after \(others) bytes of other plugins" : ""
+    return (
+      index ?? first,
+      "decisions and effects are \(outcomeBytes) bytes\(before), more than the 1 MiB that an outcome may have"
+    )
   }
 
   /// The failure of the operation at an index, with its rule and its line; the operations are void afterwards.
@@ -203,5 +216,16 @@ extension PluginRun {
       "\(others + new) messages would follow where \(event.maySend) more may: \(Limits.messagesPerCascade) may follow from "
         + "one event, and the rest is divided among the messages that an event sends"
     )
+  }
+}
+
+extension Operation {
+  /// About how many bytes it adds to an outcome; 0 unless it is a decision or an effect.
+  fileprivate var outcomeBytes: Int {
+    switch self {
+    case .decide(let name, let value): name.count + value.count + 64
+    case .emit(let effect): effect.id.count + effect.sink.count + effect.type.count + effect.data.count + 128
+    default: 0
+    }
   }
 }
