@@ -53,18 +53,21 @@ enum BackupCommand: Command {
   private static func take(
     to path: String, _ environment: ToolEnvironment
   ) throws -> (folder: BackupFolder, summary: BackupFolder.Summary) {
+    let client = try environment.connect()
     let isNew = access(path, F_OK) != 0
     let folder = try BackupFolder(path)
-    do { return (folder, try fill(folder, environment)) } catch {
+    do { return (folder, try fill(folder, client, environment)) } catch {
       if isNew { rmdir(path) }  // which fails if something is in it
       throw error
     }
   }
 
-  private static func fill(_ folder: BackupFolder, _ environment: ToolEnvironment) throws -> BackupFolder.Summary {
+  private static func fill(
+    _ folder: BackupFolder, _ client: Client, _ environment: ToolEnvironment
+  ) throws -> BackupFolder.Summary {
     var progress = Progress(environment)
     defer { progress.clear() }
-    return try Checkpoint.use(environment.connect()) { path, time in
+    return try Checkpoint.use(client) { path, time in
       try folder.add(path, at: time) { done, all in
         progress.show(share: all > 0 ? Double(done) / Double(all) : 1, count: done >> 20, "MiB", plural: "MiB")
       }

@@ -1,11 +1,18 @@
 import Glibc
 import RuledCore
+import TestSupport
 import Testing
 
 @testable import RuledTool
 
 /// Connecting and what can go wrong with it.
 struct ClientTests {
+  @Test func `without a daemon a backup makes no folder`() {
+    let folder = TemporaryFolder()
+    #expect(Run(words: ["backup", folder("a/b"), "--socket", folder("none")]).exit == .failed)
+    #expect(TemporaryFolder.names(folder(".")).isEmpty)
+  }
+
   @Test func `Without a daemon the message says how to start one`() {
     let run = Run("health", "--socket", "/nonexistent/x.sock")
     #expect(run.exit == .failed)
