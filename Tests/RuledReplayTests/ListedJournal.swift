@@ -4,7 +4,7 @@ import RuledStore
 
 /// A journal of given entries.
 struct ListedJournal: JournalSource {
-  let entries: [JournalEntry]
+  var entries: [JournalEntry]
   var gaps: [JournalGap] = []
   var snapshots: [JournalSnapshot] = []
   var first: UInt64 { entries.first?.sequence ?? 0 }

@@ -60,6 +60,15 @@ import Testing
     #expect(shown["decisions"]?.text.contains("\"numbers\"") == true)
   }
 
+  @Test func `rules of a later time that came into force before do not begin a range`() throws {
+    var seen = journal([240, 300], snapshots: [(1, 241)])
+    seen.entries.insert(
+      JournalEntry(
+        sequence: 0, at: time(900), now: time(900), subject: "", version: 0, revision: "", origin: .rules, event: []),
+      at: 0)
+    #expect(try backtest(seen, since: 300).count == 1)
+  }
+
   @Test func `a backtest begins from the last snapshot before the first event of its range`() throws {
     let seen = journal([240, 300, 250, 310], snapshots: [(0, 200), (1, 245), (2, 305), (3, 255)])
     #expect(

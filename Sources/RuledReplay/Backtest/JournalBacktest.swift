@@ -104,7 +104,7 @@ package final class JournalBacktest {
     if let since {
       var range = JournalRange()
       range.since = since
-      let begin = try first(of: source, in: range)?.sequence ?? .max
+      let begin = try first(of: source, in: range) { $0.isEvent }?.sequence ?? .max
       if let before = bases.last(where: { $0.sequence < begin }) { return before }
     }
     return source.first <= 1 ? nil : bases.first
@@ -132,11 +132,13 @@ package final class JournalBacktest {
       first: 1, last: source.first - 1, reason: "the journal has removed what was before \(begin.rfc3339)")
   }
 
-  private static func first(of source: any JournalSource, in range: JournalRange) throws(StoreError) -> JournalEntry? {
+  private static func first(
+    of source: any JournalSource, in range: JournalRange, where isWanted: (JournalEntry) -> Bool = { _ in true }
+  ) throws(StoreError) -> JournalEntry? {
     var first: JournalEntry?
     try source.forEach(in: range) { entry in
-      first = entry
-      return false
+      if isWanted(entry) { first = entry }
+      return first == nil
     }
     return first
   }
@@ -224,6 +226,8 @@ package final class JournalBacktest {
     var missing = gaps.filter { !$0.isListed }[...]
     var (played, isWhole) = (0, true)
     var end = until
+    // Rules may come into force before the clock is set back: the range begins with an event.
+    var hasBegun = since == nil
     do throws(StoreError) {
       try source.forEach(in: range) { entry in
         if played & 255 == 0, !shouldContinue(played) {
@@ -237,8 +241,10 @@ package final class JournalBacktest {
         }
         guard entry.origin == .rules || contains(entry.subject) else { return true }
         if until == nil { end = recorded == nil ? max(end ?? entry.at, entry.at) : entry.at }
+        let isInRange = since.map { entry.at >= $0 } ?? true && until.map { entry.at <= $0 } ?? true
+        hasBegun = hasBegun || isInRange && entry.isEvent
         do throws(RequestError) {
-          return try play(entry, since.map { entry.at >= $0 } ?? true && until.map { entry.at <= $0 } ?? true)
+          return try play(entry, hasBegun && isInRange)
         } catch {
           failure = error
           return false
