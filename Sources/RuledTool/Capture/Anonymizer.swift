@@ -46,10 +46,18 @@ struct Anonymizer {
         note(.string(subject))
         note(.object(states))
         note(.object(items))
-      case .event(let event, _): note(.object(event))
+        for timer in items["timers"]?.arrayValue ?? [] { noteSource(of: timer) }
+      case .event(let event, _):
+        note(.object(event))
+        noteSource(of: .object(event))
       default: break
       }
     }
+  }
+
+  /// Replaces an event's source before any state that has the same text: another one may be a source that no plugin takes.
+  private mutating func noteSource(of event: JSONValue) {
+    if let text = event["source"]?.stringValue { _ = source(text) }
   }
 
   private mutating func note(_ value: JSONValue) {
@@ -80,13 +88,19 @@ struct Anonymizer {
 
   /// An event with replacements for everything but its type, its time and its content type.
   mutating func event(_ event: JSONObject) -> JSONObject {
-    var other = event
+    var other = identity(event)
     if let name = event["subject"]?.stringValue { other["subject"] = .string(subject(name)) }
+    for (name, member) in event where !Self.replacedByName.contains(name) { other[name] = value(member, at: [name]) }
+    return other
+  }
+
+  /// An event, or a timer, with another id, source and trace.
+  private mutating func identity(_ event: JSONObject) -> JSONObject {
+    var other = event
     if let id = event["id"]?.stringValue { other["id"] = .string(replacement(id, "event-")) }
     if let text = event["source"]?.stringValue { other["source"] = .string(source(text)) }
     if let trace = event["traceparent"]?.stringValue { other["traceparent"] = .string(self.trace(trace)) }
     other["tracestate"] = nil
-    for (name, member) in event where !Self.replacedByName.contains(name) { other[name] = value(member, at: [name]) }
     return other
   }
 
@@ -128,10 +142,9 @@ struct Anonymizer {
       items.map { name, list in
         let others = (list.arrayValue ?? []).map { item -> JSONValue in
           if let topic = item.stringValue { return .string(self.topic(topic)) }
-          var other = item.objectValue ?? [:]
+          var other = identity(item.objectValue ?? [:])
           for name in ["name", "key"] { other[name] = other[name]?.stringValue.map { .string(text($0)) } }
           other["data"] = other["data"].map { value($0, at: ["data"]) }
-          other["id"] = other["id"]?.stringValue.map { .string(replacement($0, "event-")) }
           return .object(other)
         }
         return (name: name, value: .array(others))

@@ -344,6 +344,33 @@ extension EndToEnd {
       #expect(tool(daemon, "capture", "user:anna", "--keep", "data.points").code == 2)
     }
 
+    @Test func `an anonymized timer has another source, which the plugin takes`() throws {
+      let rules = """
+        plugin { name = "ticks", sources = { "app/*" } }
+        rule "start" { on = "started", run = function(event, state)
+          state.from = event.source
+          timer.every("tick", { seconds = 60 }, "ticked")
+        end }
+        rule "tick" { on = "ticked", run = function(event, state)
+          state.n = (state.n or 0) + 1
+          decide("n", state.n)
+          decide("same", state.from == event.source)
+        end }
+
+        """
+      let daemon = try RuledDaemon(rules: ["ticks/plugin.lua": rules], manualClock: true)
+      let client = try daemon.client()
+      _ = try client.event("started", "car:7", [:], with: ["source": "app/ida@example.org"])
+      for _ in 1...3 { _ = try client.call("clock", ["advance": "60s"]) }
+      let captured = tool(daemon, "capture", "car:7", "--anonymize", "--since", "90s")
+      #expect(captured.code == 0 && !captured.output.contains("ida"), "\(captured.output)")
+      for kept in ["source = \"app/source-1\"", "from = \"app/source-1\"", "n = 3, same = true"] {
+        #expect(captured.output.contains(kept), "\(kept) in \(captured.output)")
+      }
+      daemon.folder.write("rules/ticks/tests/a.lua", captured.output)
+      #expect(tool(daemon, "test", daemon.folder("rules")).code == 0)
+    }
+
     @Test func `an anonymized source is one that the plugins' patterns take`() throws {
       let rules = { (name: String, source: String) in
         """
