@@ -16,7 +16,11 @@ import Testing
     var changes = 0
 
     /// Forgets all if the board's time is over.
-    mutating func end(at now: Int64) { if let keep = options.keep, now - changed >= keep { places.removeAll() } }
+    mutating func end(at now: Int64) {
+      guard let keep = options.keep, now - changed >= keep else { return }
+      places.removeAll()
+      options = Board.Options()
+    }
 
     mutating func set(_ subject: String, _ score: Double?, _ options: Board.Options?, at now: Int64) {
       end(at: now)
@@ -31,7 +35,7 @@ import Testing
       places[subject] = score.map { ($0, changes) }
     }
 
-    mutating func add(_ subject: String, _ number: Double, _ options: Board.Options, at now: Int64) {
+    mutating func add(_ subject: String, _ number: Double, _ options: Board.Options?, at now: Int64) {
       end(at: now)
       set(subject, (places[subject]?.score ?? 0) + number, options, at: now)
     }
@@ -49,7 +53,7 @@ import Testing
       local d = event.data
       if d.how == 'forget' then return forget() end
       if d.how == 'leave' then return board.leave(d.name) end
-      board[d.how](d.name, d.n, { low = d.low, keep = d.keep })
+      board[d.how](d.name, d.n, d.low ~= nil and { low = d.low, keep = d.keep } or nil)
     end }
     query 'all' (function(_, args)
       local ranks = {}
@@ -78,8 +82,9 @@ import Testing
       let subject = "user:\(Int.random(in: 1...9, using: &random))"
       let number = Double(Int.random(in: -2...3, using: &random))
       let keep = [nil, 100, 1000][Int.random(in: 0...2, using: &random)] as Int64?
-      let options = Board.Options(
-        leastFirst: Bool.random(using: &random), keep: keep.map { $0 * Limits.second })
+      let options =
+        Int.random(in: 0...2, using: &random) == 0
+        ? nil : Board.Options(leastFirst: Bool.random(using: &random), keep: keep.map { $0 * Limits.second })
       let now = engine.local.now.microseconds
       var how = ["set", "add", "add", "leave", "forget"][Int.random(in: 0...4, using: &random)]
       switch Int.random(in: 0...11, using: &random) {
@@ -94,9 +99,11 @@ import Testing
         if how == "forget", Int.random(in: 0...2, using: &random) > 0 { how = "set" }
         var data: JSONObject = [
           "how": .string(how), "name": .string(Self.names[board]), "n": .number(number),
-          "low": .bool(options.leastFirst),
         ]
-        if let keep { data["keep"] = .string("\(keep)s") }
+        if let options {
+          data["low"] = .bool(options.leastFirst)
+          data["keep"] = keep.map { .string("\($0)s") }
+        }
         if Int.random(in: 0...9, using: &random) == 0 {
           store.failCommit(1)
           #expect(throws: RequestError.self) {

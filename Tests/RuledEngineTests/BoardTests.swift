@@ -182,6 +182,31 @@ import Testing
     #expect(Self.text(engine) == "user:1=7")
   }
 
+  @Test func `options hold on an empty board until its time is over, swept or not`() throws {
+    let engine = try Self.engine()
+    func fill(_ name: String) throws -> String {
+      for (subject, score) in [("user:1", 5), ("user:2", 9)] as [(String, JSONValue)] {
+        try engine.send("set", ["n": score, "name": .string(name)], to: subject)
+      }
+      return Self.text(engine, name)
+    }
+    func sweep() throws {
+      try engine.local.context.boards.sweep(engine.store, at: engine.local.now.microseconds, looksForBoards: true)
+    }
+    let names = ["swept", "left"]
+    for name in names {
+      try engine.send("set", ["n": 1, "name": .string(name), "options": ["low": true, "keep": "1h"]])
+      try engine.send("leave", ["name": .string(name)])
+    }
+    try sweep()
+    #expect(try names.map(fill) == Array(repeating: "user:1=5 user:2=9", count: 2))
+    try engine.local.advance(microseconds: Limits.hour)
+    #expect(names.map { Self.text(engine, $0) } == ["", ""])
+    #expect(try fill("left") == "user:2=9 user:1=5")
+    for _ in 1...2 { try sweep() }
+    #expect(try fill("swept") == "user:2=9 user:1=5")
+  }
+
   // MARK: Forgetting
 
   @Test func `forget takes the subject off the plugin's boards, and later places hold`() throws {

@@ -18,7 +18,8 @@ final class Board: @unchecked Sendable {  // its table's lock guards the mutable
     /// Whether the board's time is over, so that nobody is on it.
     func isOver(at now: Int64) -> Bool { options.keep.map { now - changed >= $0 } ?? false }
 
-    mutating func renew(at now: Int64) { generation = max(UInt64(max(now, 0)), generation + 1) }
+    /// Begins anew, without options.
+    mutating func renew(at now: Int64) { self = Self(generation: max(UInt64(max(now, 0)), generation + 1)) }
 
     /// Whether both have the same value under the board's key.
     func isStored(as other: Terms) -> Bool {

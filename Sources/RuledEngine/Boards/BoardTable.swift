@@ -184,7 +184,7 @@ package final class BoardTable: Sendable {
 
   // MARK: Removing
 
-  /// Removes from the store up to `most` places of removed boards, and if `looksForBoards`, boards that are empty or whose time is over.
+  /// Removes from the store up to `most` places of removed boards, and if `looksForBoards`, boards whose time is over, and empty ones without options.
   package func sweep(
     _ store: any StateStore, at now: Int64, looksForBoards: Bool, most: Int = 1000
   ) throws(StoreError) {
@@ -217,7 +217,7 @@ package final class BoardTable: Sendable {
       writes.removeAll()
       StoreKey.board(board.name, of: board.plugin, into: key)
       if !board.places.isEmpty, board.durable.isOver(at: now) {
-        var terms = Board.Terms(generation: board.durable.generation)
+        var terms = board.durable
         terms.renew(at: now)
         value.removeAll()
         terms.write(to: value)
@@ -225,7 +225,9 @@ package final class BoardTable: Sendable {
         try store.commit(writes, durable: false)
         contents.discardPlaces(of: board)
         (board.newest, board.durable) = (terms, terms)
-      } else if board.places.isEmpty, !contents.discarded.contains(where: { $0.board === board }) {
+      } else if board.places.isEmpty, board.durable.options == Board.Options() || board.durable.isOver(at: now),
+        !contents.discarded.contains(where: { $0.board === board })
+      {
         if !board.durable.isStored(as: Board.Terms()) {
           writes.delete(key.bytes)
           try store.commit(writes, durable: false)
