@@ -133,7 +133,7 @@ struct RulesBuilder {
     do throws(ReloadError) {
       let source = try RulesFolder.read(services.configuration.rules)
       let catalog = try build(source, previous: nil, checksFiles: true)
-      if let obstacle = services.context.steps.obstacle(to: catalog) { throw obstacle }
+      if let obstacle = services.context.steps.obstacle(to: catalog) ?? changedShape(in: catalog) { throw obstacle }
       keep(catalog, from: .folder)
       services.reloads.withStore { StoredRules.write(source, to: services.context) }
       serve(catalog, as: .folder)
@@ -157,6 +157,16 @@ struct RulesBuilder {
       services.log.error("the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)")
       return catalog
     } catch { throw StartError("neither the rules nor the revision kept last load:\n\(reasons)", isLasting: true) }
+  }
+
+  /// Why rules can't follow those that were in force last, as the shape of a state has changed without a new version; nil if they can.
+  private func changedShape(in next: Catalog) -> ReloadError? {
+    guard next.plugins.contains(where: { $0.manifest.state != nil }),
+      let stored = try? StoredRules.read(from: services.context.store), stored.revision != next.source.revision,
+      let last = try? CatalogBuilder.build(
+        stored, configuration: next.configuration, previous: next, worker: lua, now: next.loadedAt)
+    else { return nil }
+    return next.changedShape(since: last)
   }
 
   // MARK: Keeping

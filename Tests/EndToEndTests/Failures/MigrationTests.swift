@@ -59,6 +59,18 @@ extension EndToEnd {
       #expect(try client.call("state", ["subject": "a"])["plugins"]?["p"] == ["n": 8])
     }
 
+    @Test func `a start with another shape of the same version serves the last good rules, as a reload does`() throws {
+      let daemon = try RuledDaemon(rules: ["p/plugin.lua": Self.two(down: true)])
+      _ = try daemon.client().event("x", "a", ["n": 1])
+      daemon.end(SIGKILL)
+      put(Self.two(down: true, members: "total = 'string'"), into: daemon)
+      try daemon.start()
+      let client = try daemon.client()
+      #expect(try client.call("health").text.contains("its version is 2 in both"))
+      #expect(try client.event("x", "a", ["n": 2])["failures"] == [])
+      #expect(try client.call("state", ["subject": "a"])["plugins"]?["p"] == ["total": 2])
+    }
+
     @Test func `without a step down, nothing leads to an earlier version, and the step is named`() throws {
       let daemon = try RuledDaemon(rules: ["p/plugin.lua": Self.one])
       let client = try daemon.client()
