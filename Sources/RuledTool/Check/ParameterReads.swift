@@ -123,9 +123,13 @@ struct ParameterReads {
   }
 
   private mutating func visit(call node: SyntaxNode) {
-    let function = node.children[0]
+    var function = node.children[0], arguments = node.arguments[...]
     visit(function, isKept: false)
-    for (index, argument) in node.arguments.enumerated() {
+    if function.globalName == "pcall", let called = arguments.popFirst() {
+      visit(called, isKept: false)
+      function = called
+    }
+    for (index, argument) in arguments.enumerated() {
       guard let value = value(of: argument) else {
         visit(argument)
         continue

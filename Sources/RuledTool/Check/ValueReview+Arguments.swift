@@ -46,6 +46,7 @@ extension ValueReview {
       }
       if function == "timer.every", parameter == "spec" { review(schedule: argument) }
       review(text: argument, parameter)
+      review(elements: argument, parameter)
       review(unit: argument, parameter, function)
     }
   }
@@ -83,6 +84,27 @@ extension ValueReview {
       }
     case "keep" where DurationText.parse(text) == nil:
       add(node, .wrongArguments, "keep must be a duration such as \"30d\", not \"\(text)\"")
+    default: break
+    }
+  }
+
+  /// Finds dates that no calendar has, and weights on which nothing can fall.
+  private mutating func review(elements node: SyntaxNode, _ parameter: String) {
+    guard let values = flow.variables.table(node)?.children.compactMap(\.children.last) else { return }
+    switch parameter {
+    case "holidays":
+      for date in values where date.kind == .string && Timestamp(rfc3339: "\(date.text)T00:00:00Z") == nil {
+        add(date, .wrongArguments, "\(text(date)) is no date like \"2025-12-25\"")
+      }
+    case "weights":
+      let weights = values.map(\.number)
+      for (value, weight) in zip(values, weights) where weight.map({ $0 < 0 }) == true {
+        add(value, .wrongArguments, "a weight is a number from 0 on")
+      }
+      // A table in a variable may get its weights later.
+      if node.kind == .table, weights.allSatisfy({ $0 == 0 }) {
+        add(node, .wrongArguments, "the weights must have a sum above 0")
+      }
     default: break
     }
   }
@@ -168,6 +190,17 @@ extension ValueReview {
     case .binary where node.text == "*":
       node.children.contains { $0.kind == .number && Double($0.text) == 1000 || areMilliseconds($0) }
     default: false
+    }
+  }
+}
+
+extension SyntaxNode {
+  /// The number that stands there; nil for other expressions.
+  fileprivate var number: Double? {
+    switch kind {
+    case .number: Double(text)
+    case .unary where text == "-": children[0].number.map { -$0 }
+    default: nil
     }
   }
 }

@@ -8,6 +8,8 @@ extension ValueReview {
   private static let pure = Set(
     RuleLibrary.functions.filter { !$0.results.isEmpty && !effective.contains($0.name) }.map(\.name)
       + ["tostring", "tonumber", "type", "string.format", "table.concat", "math.floor", "math.max", "math.min"])
+  /// What `event.origin` may be.
+  private static let origins = ["client", "message", "raise", "timer", "web"]
   private static let ranges = ["calendar.weekday": 1.0...7.0, "calendar.hour": 0.0...23.0]
 
   mutating func reviewExpression(_ node: SyntaxNode) {
@@ -76,6 +78,12 @@ extension ValueReview {
       add(node, .oddExpression, "'not a \(node.text) b' compares 'not a'; write not (a \(node.text) b)")
     } else if types.0.excludes(types.1), ![types.0, types.1].contains(.function) {
       add(node, .oddExpression, "compares \(text(left)), \(types.0.text), with \(text(right)), \(types.1.text)")
+    }
+    for (value, word) in [(left, right), (right, left)] where text(value) == "event.origin" {
+      guard word.kind == .string, !Self.origins.contains(word.text) else { continue }
+      add(
+        word, .oddExpression, "event.origin is never \"\(word.text)\"", unknown: word.text, Self.origins,
+        otherwise: "it is \(Self.origins.joined(separator: ", "))")
     }
     for (call, number) in [(left, right), (right, left)] where call.kind == .call && number.kind == .number {
       guard let name = flow.variables.hostName(call.children[0]), let range = Self.ranges[name],

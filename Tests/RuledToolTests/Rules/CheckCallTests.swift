@@ -1,4 +1,6 @@
+import Glibc
 import RuledTool
+import TestSupport
 import Testing
 
 /// Mistakes in calls that `rulectl check` finds: arguments, members of modules, names of plugins, timers and settings, and locals.
@@ -38,6 +40,16 @@ import Testing
     ("log.info(calendar.hour(t))", "calendar.hour needs 'zone', which is not given here: calendar.hour(t, zone)"),
     ("log.info(peek('loyalty', 'user:2'))", "peek takes 1 (plugin), and 2 are given here"),
     ("log.info(now(1))", "now takes no argument, and 1 is given here"),
+    ("log.info(pick({ a = -1, b = 2 }, bucket('c')))", "a weight is a number from 0 on"),
+    ("log.info(pick({ a = 0, b = 0 }, bucket('c')))", "the weights must have a sum above 0"),
+    (
+      "local free = { '2025-12-25', '2025-02-30' } log.info(calendar.workday(1, free))",
+      "'2025-02-30' is no date like \"2025-12-25\""
+    ),
+    (
+      "if event.origin == 'clinet' then return end",
+      "event.origin is never \"clinet\"; did you mean 'client'?"
+    ),
     ("forget { pst = true }", "forget has no 'pst'; did you mean 'past'?"),
     ("forget { all = true, past = true }", "forget takes all or past, not both"),
     ("once()", "once needs 'key', which is not given here: once(key, seconds)"),
@@ -102,7 +114,9 @@ import Testing
     "local caps = settings.caps caps = {} log.info(caps.any)", "local _, b = outbox.all() log.info(b)",
     "local function f(a, b) return type(a) == 'string' and #a or b end f() f(1, 2)",
     "local function f(a) local function g() return f(a) end return g end f(f)", "log.info(peek('loyalty'))",
-    "local f = function() end f = outbox.all f(1)", "decide('k', outbox.all())",
+    "local f = function() end f = outbox.all f(1)", "local w = { a = 0 } w.a = t log.info(pick(w, bucket('c')))",
+    "log.info(pick({ a = 0, b = settings.caps.daily }, bucket('c')), event.origin == 'raise')",
+    "decide('k', outbox.all())",
   ])
   func `nothing is said of code that may be right`(statement: String) {
     let run = check(statement)
@@ -167,6 +181,34 @@ import Testing
       return
     }
     #expect(run.output.contains("p/plugin.lua:5: \(message)"), "\(run.output)")
+  }
+
+  @Test(.enabled(if: access("docs/library", F_OK) == 0, "runs in the repository"))
+  func `check knows each documented option of the library's modules`() {
+    var options: [String: Set<String>] = [:], rules = ""
+    for name in TemporaryFolder.names("docs/library").sorted() {
+      let module = String(name.dropLast(".md".count)),
+        lines = TemporaryFolder.read("docs/library/\(name)").split(separator: "\n")
+      let cells = lines.drop { !$0.hasPrefix("| setting") }.dropFirst(2).prefix { $0.hasPrefix("|") }.map {
+        $0.split(separator: "|")[0]
+      }
+      let calls = lines.filter { $0.hasPrefix("| `") }.flatMap { $0.matches(of: /`(\w+\.\w+)\((.*?)\)`/) }
+      guard !cells.isEmpty, let call = calls.first(where: { $0.2.contains("options") }) else { continue }
+      options[module] = Set(cells.flatMap { $0.matches(of: /`(\w+)`/).map { String($0.1) } })
+      let arguments = call.2.split(separator: ", ").map { $0 == "options" ? "{ unheard_of = 1 }" : "state" }.joined(
+        separator: ", ")
+      rules += "log.info(require('\(module)').\(call.1.split(separator: ".")[1])(\(arguments)))\n"
+    }
+    #expect(options.count == 7)
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": "plugin { name = 'p' } rule 'r' { on = 'x', run = function(_, state)\n\(rules)end }"
+    ])
+    let output = withExtendedLifetime(folder) { Run(words: ["check", folder.path]).output }
+    for (module, documented) in options {
+      let finding = output.split(separator: "\n").first { $0.contains("module '\(module)' has no option 'unheard_of'") }
+      let known = finding?.split(separator: "; it has ").last?.split(separator: ", ").map(String.init) ?? []
+      #expect(documented.isSubset(of: known), "\(module): \(output)")
+    }
   }
 
   @Test(
