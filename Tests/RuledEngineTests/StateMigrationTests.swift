@@ -1,6 +1,7 @@
 import RuledCore
 import RuledEngine
 import RuledJSON
+import RuledLua
 import Testing
 
 /// States that go from version to version, up with new rules and down with earlier ones.
@@ -53,6 +54,15 @@ import Testing
     #expect(try engine.state("p") == ["n": 11])
     try engine.adopt(["p": Self.two, "peeker": Self.peeker])
     #expect(try engine.state("p") == ["total": 11, "debt": 0])
+  }
+
+  @Test func `a state that does not fit its own version is not said to go to another`() throws {
+    let engine = try Engine(["p": Self.one])
+    try engine.send("x")
+    let catalog = try Engine(["p": "state { version = 1, n = 'string?' }"]).local.evaluator.catalog
+    let trial = try StateTrial(catalog, on: engine.store, lua: LuaWorker())
+    try trial.run { _ in }
+    #expect(trial.results[0].reasons[0].message.hasPrefix("the state does not fit version 1: "), "\(trial.results)")
   }
 
   @Test func `a step that fails parks the event, and the stored state is shown with its version`() throws {

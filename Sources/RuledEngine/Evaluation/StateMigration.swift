@@ -93,7 +93,8 @@ final class StateMigration {
       failure.plugin = plugin.name
       if !failure.kind.isStop {
         failure.kind = .migration
-        failure.message = "the state can't go from version \(from) to \(to): \(failure.message)"
+        let what = from == to ? "does not fit version \(to)" : "can't go from version \(from) to \(to)"
+        failure.message = "the state \(what): \(failure.message)"
       }
       throw failure
     }

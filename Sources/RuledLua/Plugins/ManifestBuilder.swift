@@ -251,7 +251,9 @@ struct ManifestBuilder {
   private mutating func declare(
     _ what: String, _ name: String?, _ file: String, _ line: Int
   ) throws(Refusal) {
-    guard !manifest.name.isEmpty else { throw Refusal("declare the plugin before its first \(what)") }
+    guard !manifest.name.isEmpty else {
+      throw Refusal("declare the plugin before its first \(what): plugin { … } stands above each require in plugin.lua")
+    }
     guard name != "" else { throw Refusal("the name of a \(what) is empty") }
     let known = "\(what) \(name ?? "")"
     if let earlier = places[known] {

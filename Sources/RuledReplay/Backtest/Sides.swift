@@ -90,8 +90,12 @@ package final class Sides {
   /// Plays an entry on both sides, and compares the outcomes if it is in the range; before the range both sides have the baseline's rules.
   package func play(_ entry: JournalEntry, isCompared: Bool) throws(RequestError) {
     if isCompared { begin() }
-    let before = try baseline.play(entry)
-    let after = try candidate.play(entry)
+    let before: [Played], after: [Played]
+    do throws(RequestError) { (before, after) = (try baseline.play(entry), try candidate.play(entry)) } catch {
+      var error = error
+      if !isRecorded { error.message = "line \(entry.sequence): \(error.message)" }
+      throw error
+    }
     if isCompared { compare(before, after, recorded: isRecorded ? entry : nil) }
   }
 

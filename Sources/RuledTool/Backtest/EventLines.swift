@@ -3,7 +3,7 @@ internal import RuledJSON
 internal import RuledJournal
 internal import RuledStore
 
-/// A file of events, one a line, as a journal in which clients sent them.
+/// A file of events, one a line, as a journal in which clients sent them; an event's sequence is its line.
 final class EventLines: JournalSource, @unchecked Sendable {  // the thread that plays the events alone reads it
   let first: UInt64 = 0
   let gaps: [JournalGap] = []
@@ -15,7 +15,6 @@ final class EventLines: JournalSource, @unchecked Sendable {  // the thread that
   private var input: Input
   private let document = TapeDocument()
   private var line = 0
-  private var number: UInt64 = 0
   private var time = Timestamp(microseconds: 0)
 
   /// The events of a file; `-` is standard input.
@@ -37,7 +36,7 @@ final class EventLines: JournalSource, @unchecked Sendable {  // the thread that
   /// Its time is the value of `now()`; an event without a time happens at the time of the event before it.
   func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
     do throws(ToolError) {
-      (input, line, number, time) = (try environment.open(path), 0, 0, Timestamp(microseconds: 0))
+      (input, line, time) = (try environment.open(path), 0, Timestamp(microseconds: 0))
       while let text = try input.nextLine() {
         line += 1
         guard !Input.isBlank(text) else { continue }
@@ -57,9 +56,8 @@ final class EventLines: JournalSource, @unchecked Sendable {  // the thread that
       }
       self.time = time
     }
-    number += 1
     return JournalEntry(
-      sequence: number, at: time, now: time, subject: subject, version: 0, revision: "", origin: .client,
+      sequence: UInt64(line), at: time, now: time, subject: subject, version: 0, revision: "", origin: .client,
       event: event.member("id") == nil ? withID(text) : text)
   }
 

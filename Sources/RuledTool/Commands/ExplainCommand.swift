@@ -10,6 +10,7 @@ enum ExplainCommand: Command {
     options: [
       OptionSpec(
         "rules", value: "DIR", "For a past event, also what the rules in DIR would have said.", completes: .folders),
+      OptionSpec("internal", "Explains an event of a type that only rules make; for administrators."),
       OptionSpec("all", "Lists what rules listen to, where none listens to the event."),
       OptionSpec("no-values", "Leaves out the values of what rules read, and for a past event the state before it."),
       .json,
@@ -45,6 +46,7 @@ enum ExplainCommand: Command {
       throw ToolError("\(file) has no event: an event is a JSON object with 'type' and 'subject'")
     }
     event["dryrun"] = true
+    if arguments.has("internal") { event["internal"] = true }
     event["explain"] = arguments.has("no-values") ? "without_values" : true
     let type = event["type"]?.brief ?? "event"
     return try environment.answer("event", .object(event), arguments) { outcome in

@@ -225,9 +225,13 @@ final class TestDriver: TestHost {
       throw TestFailure("t:given: argument 2 must be the subject's version, a whole number from 0 on")
     }
     let states = try arguments.object(2, "the plugins' states by name") ?? JSONObject()
-    // A captured test may have states of plugins that are away.
-    for name in states.names where !isCaptured { try requirePlugin(name) }
     let items = try arguments.object(3, "timers, once keys and topics, as export shows them") ?? JSONObject()
+    let owners = items.flatMap { $0.value.arrayValue ?? [] }.compactMap { item in
+      item["plugin"]?.stringValue
+        ?? item.stringValue.flatMap { topic in topic.firstIndex(of: "/").map { String(topic[..<$0]) } }
+    }
+    // A captured test may have those of plugins that are away.
+    for name in states.names + owners where !isCaptured { try requirePlugin(name) }
     try engine.give(subject, version: UInt64(version), states: states, items: items)
   }
 

@@ -195,6 +195,13 @@ import Testing
     #expect(TemporaryFolder.names(events("empty")).isEmpty)
   }
 
+  @Test func `an event that can't be sent is told with its line`() {
+    after.write("greeter/plugin.lua", Self.plugin + "event('app.launched', { name = 'string?' })")
+    let wrong = #"{"type":"app.launched","subject":"user:9","data":{"name":5}}"# + "\n"
+    let run = run(lines: [Self.lines[0], "\n", wrong])
+    #expect(run.exit == .failed && run.errors.contains("line 3: "), "\(run.errors)")
+  }
+
   @Test func `rules that do not load are told with file and line`() {
     change("settings.words", "settings.words oops")
     let run = run()

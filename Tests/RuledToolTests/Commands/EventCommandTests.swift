@@ -230,8 +230,8 @@ struct ExplainCommandTests {
       ],
     ])
     defer { daemon.stop() }
-    let run = Run("explain", "-", "--no-values", on: daemon, input: #"{"type":"x","subject":"s"}"#)
-    #expect(daemon.request?.params["explain"] == "without_values")
+    let run = Run("explain", "-", "--no-values", "--internal", on: daemon, input: #"{"type":"x","subject":"s"}"#)
+    #expect(daemon.request?.params["explain"] == "without_values" && daemon.request?.params["internal"] == true)
     #expect(
       run.output.hasPrefix(
         """

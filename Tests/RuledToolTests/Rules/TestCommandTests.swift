@@ -192,6 +192,7 @@ import Testing
         t:given("user:1", 1, {}, { topics = { "news/all" } })
         t:event("author", "go")
         t:equal(t:state("user:1"), { came = true })
+        t:fails(function() t:given("user:1", 1, {}, { topics = { "nesw/all" } }) end, "there is no plugin 'nesw'")
         t:fails(function() t:given("user:1", 1, {}, { topics = { "all" } }) end, "names such as .plugin/topic.")
         t:fails(function() t:given("user:1", 1, {}, { topics = "news/all" }) end, "must be a list")
       end)
@@ -218,6 +219,7 @@ import Testing
         t:fails(function() t:given("user:1", 1, {}, { timer = {} }) end, "'timer' is not known; known are timers, once, topics")
         t:fails(function() t:given("user:1", 1, {}, { timers = { { plugin = "greeter", name = "bye", type = "bye" } } }) end, "needs 'due'")
         t:fails(function() t:given("user:1", 1, {}, { once = { { plugin = "greeter" } } }) end, "needs 'key'")
+        t:fails(function() t:given("user:1", 1, {}, { once = { { plugin = "greter", key = "a" } } }) end, "did you mean 'greeter'")
       end)
       """
     let run = run(folder(tests))
