@@ -91,17 +91,18 @@ public struct TapeValue {
     return children
   }
 
-  /// Whether there are more than `limit` values within it, at any depth.
+  /// Whether it has more than `limit` lists, objects and members of objects, itself included, at any depth.
   ///
-  /// The tape has a word or more for each value, so that only a long one is read.
-  public func hasMoreValues(than limit: Int) -> Bool {
+  /// The tape has two words or more for each, so that only a long one is read.
+  public func hasMoreParts(than limit: Int) -> Bool {
     let end = cj_next(tape, index)
     guard end - index > limit else { return false }
     var (next, count) = (index, 0)
     while next < end {
-      let isContainer = value(at: next).isContainer
-      if isContainer { count += cj_count(tape, next) }
-      next = isContainer ? cj_first(next) : cj_next(tape, next)
+      let value = value(at: next)
+      if value.isContainer { count += 1 }
+      if value.isKind(.object) { count += cj_count(tape, next) }
+      next = value.isContainer ? cj_first(next) : cj_next(tape, next)
     }
     return count > limit
   }

@@ -53,14 +53,14 @@ struct EventViewTests {
     }
   }
 
-  /// Lists within lists, objects and texts: as many values as the count says.
-  @Test(arguments: ["[]", "{}", "1", "-1.5", "18446744073709551615", "\"a\"", "null", "{\"a\":[1]}"])
-  func `An event may have 10,000 values at any depth, its attributes included`(value: String) throws {
+  @Test(arguments: ["[]", "{}", "{\"a\":[1]}"])
+  func `An event may have 10,000 lists, objects and members at any depth, its attributes included`(value: String) throws {
     let each = value.hasPrefix("{\"") ? 3 : 1
-    let count = (10_000 - 3) / each  // beside type, subject and data
+    let count = (10_000 - 5) / each  // beside the event, type, subject, data and the list
     func list(_ count: Int) -> String { "[" + Array(repeating: value, count: count).joined(separator: ",") + "]" }
     #expect(try fault("\"data\":" + list(count)) == nil)
     #expect(try fault("\"data\":" + list(count + 1)) == "params")
+    #expect(try fault("\"data\":[" + String(repeating: "1,", count: 200_000) + "1]") == nil)
     let names = (0..<10_000).map { "\"a\($0)\":1" }.joined(separator: ",")
     #expect(try fault(names) == "params")
   }

@@ -19,7 +19,7 @@ typedef struct {
   const char *root;
   size_t start, limit; /* where the text begins, and how long it may become */
   const void *open[RB_DEPTH + 1]; /* the tables around the value, to tell cycles */
-  size_t values;                  /* how many are within the value */
+  size_t parts;                   /* how many tables and named members it has */
   int depth;
 } encoder;
 
@@ -164,7 +164,6 @@ static void open_table(encoder *e, int table) {
 static void encode_array(encoder *e, int table, lua_Integer count) {
   open_table(e, table);
   rb_step *step = &e->vm->encoding.path[e->depth - 1];
-  e->values += (size_t)count;
   append_byte(e, '[');
   for (lua_Integer i = 1; i <= count; i++) {
     step->key = NULL;
@@ -246,7 +245,7 @@ static void encode_object(encoder *e, int table) {
   } while (lua_next(L, table));
   rb_rank_members(e->vm, first);
   size_t last = e->vm->members.count;
-  e->values += last - first;
+  e->parts += last - first;
   for (size_t i = first; i < last; i++) {
     const rb_member *member = &e->vm->members.all[first + e->vm->members.all[i].ranked];
     char before = i > first ? ',' : '{';
@@ -285,6 +284,7 @@ static bool is_sequence(lua_State *L, int table, lua_Integer *count) {
 static void encode_table(encoder *e, int table) {
   lua_State *L = e->L;
   luaL_checkstack(L, 10, "too many tables in one value");
+  e->parts++;
   int top = lua_gettop(L);
   bool array = false;
   if (lua_getmetatable(L, table)) {
@@ -356,12 +356,12 @@ void rb_encode_within(lua_State *L, int index, rb_buffer *into, rb_kind kind, co
   e.root = root;
   e.start = into->length;
   e.limit = limit;
-  e.values = 0;
+  e.parts = 0;
   e.depth = 0;
   vm->members.count = 0;
   encode_value(&e, lua_absindex(L, index));
   check_size(&e);
-  vm->encoding.values = e.values;
+  vm->encoding.parts = e.parts;
 }
 
 void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root) {

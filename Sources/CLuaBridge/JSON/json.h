@@ -49,7 +49,7 @@ void rb_rank_members(rb_vm *vm, size_t first);
 
 /* Values to JSON --------------------------------------------------------------------------------------------------------------- */
 
-enum { RB_DEPTH = 64, RB_VALUES = 10000 };
+enum { RB_DEPTH = 64, RB_PARTS = 10000 };
 
 /* A step of a path to a value, for messages. */
 typedef struct {
@@ -77,7 +77,7 @@ typedef struct {
   rb_step path[RB_DEPTH + 2];
   rb_slice decision; /* the key of the decision that is being encoded, for messages; `decide` sets it */
   rb_bad_place bad;
-  size_t values; /* how many are within the value that was encoded last */
+  size_t parts; /* how many tables and named members the value has that was encoded last */
 } rb_encoding;
 
 /* The root of a decision's value. Messages add the key, so that no text is built for each decision. */

@@ -60,8 +60,8 @@ static void encode_to(lua_State *L, int index, const char *root, const char *abs
     rb_append(vm, &vm->operations.bytes, absent, strlen(absent));
   } else {
     rb_encode(L, index, &vm->operations.bytes, RB_KIND_VALUE, root);
-    if (vm->encoding.values > RB_VALUES && root != rb_decision_root)
-      rb_raise(L, RB_KIND_VALUE, "%s has %zu values, those within tables included, where %d are allowed", root, vm->encoding.values, RB_VALUES);
+    if (vm->encoding.parts > RB_PARTS && root != rb_decision_root)
+      rb_raise(L, RB_KIND_VALUE, "%s has %zu lists, objects and members, where %d are allowed", root, vm->encoding.parts, RB_PARTS);
   }
   *length = (uint32_t)(vm->operations.bytes.length - *at);
   rb_charge(L, *length);

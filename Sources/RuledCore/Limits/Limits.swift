@@ -7,10 +7,11 @@ package enum Limits {
   package static let extensionNameBytes = 64
   /// How deep JSON may nest, counted over the whole line, and a value of a rule.
   package static let jsonDepth = 64
-  /// How many values the event of a client, the arguments of a query, and the data of an event or effect of a rule may have, at any depth.
+  /// How many lists, objects and members of objects the event of a client, the arguments of a query, and the data of an event or effect of a rule may
+  /// have, at any depth.
   ///
   /// A list or an object takes up to 400 bytes of a plugin's memory, whatever its text takes.
-  package static let values = 10_000
+  package static let parts = 10_000
   /// How deep JSON of the daemon's own may nest, which has requests and values of rules within it.
   package static let storedDepth = jsonDepth + 8
   /// The longest request without its newline, by default.

@@ -52,11 +52,11 @@ enum EventChecks {
     return (bool, true)
   }
 
-  /// Refuses an object or list with more values than rules have memory for.
+  /// Refuses an object or list with more parts than rules have memory for.
   static func size(_ value: TapeValue?, _ path: String) throws(RequestError) {
-    guard let value, value.hasMoreValues(than: Limits.values) else { return }
+    guard let value, value.hasMoreParts(than: Limits.parts) else { return }
     throw .invalidParams(
-      path: path, "has more than \(Limits.values) values, those within lists and objects included: send it in parts")
+      path: path, "has more than \(Limits.parts) lists, objects and members of objects: send it in parts")
   }
 
   static func string(_ value: TapeValue?, _ path: String, _ name: StaticString) throws(RequestError) {
