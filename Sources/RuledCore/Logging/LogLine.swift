@@ -25,4 +25,6 @@ package struct LogLine: Sendable {
     self.subjectHash = subjectHash
     self.fields = fields
   }
+
+  package static func hash(of subject: ByteView) -> String { String(SHA256.hash(subject).hex.prefix(12)) }
 }

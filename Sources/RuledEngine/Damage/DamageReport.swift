@@ -23,7 +23,7 @@ package final class DamageReport: Sendable {
 
     init(_ key: some KeyPart, subject: [UInt8]?, isRange: Bool = false, isMalformed: Bool = false) {
       self.key = StoreKey.bytes { key.appendPart(to: $0) }
-      subjectHash = subject.map { name in name.withView { String(SHA256.hash($0).hex.prefix(12)) } }
+      subjectHash = subject.map { name in name.withView { LogLine.hash(of: $0) } }
       self.isRange = isRange
       self.isMalformed = isMalformed
     }

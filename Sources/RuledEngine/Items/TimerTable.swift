@@ -204,7 +204,7 @@ final class TimerTable {
     context.log.write(
       LogLine(
         .warn, "a rule sets timers in a loop: the event of one sets the next, as early as may be",
-        plugin: plugin.name, rule: rule, subjectHash: String(SHA256.hash(subject.name).hex.prefix(12))))
+        plugin: plugin.name, rule: rule, subjectHash: LogLine.hash(of: subject.name)))
   }
 
   func cancel(_ name: ByteView, of plugin: String, subject: Subject) throws(RequestError) {

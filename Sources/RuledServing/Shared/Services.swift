@@ -295,7 +295,7 @@ extension ConnectionPermits {
 
 extension LogLine {
   /// The log's name for a subject: a hash of its name.
-  static func hash(of subject: [UInt8]) -> String { subject.withView { String(SHA256.hash($0).hex.prefix(12)) } }
+  static func hash(of subject: [UInt8]) -> String { subject.withView { hash(of: $0) } }
 }
 
 extension RequestError {

@@ -180,7 +180,7 @@ extension Worker {
       LogLine(
         .info, "an administrator sent '\(String(decoding: event.type, as: UTF8.self))' with internal: true",
         event: event.id.map { String(decoding: $0, as: UTF8.self) },
-        subjectHash: String(SHA256.hash(event.subject).hex.prefix(12))))
+        subjectHash: LogLine.hash(of: event.subject)))
   }
 
   private func query(_ params: QueryParams, into bytes: ByteBuffer) throws(RequestError) {

@@ -379,14 +379,8 @@ final class EventTransaction {
     let position = failure.file.map { file in " at \(file):\(failure.line ?? 0)" } ?? ""
     context.log.write(
       LogLine(
-        level, what + more + position, plugin: failure.plugin, rule: failure.rule, event: eventID,
-        subjectHash: subjectHash),
+        level, what + more + position, plugin: failure.plugin, rule: failure.rule, event: event.id.text,
+        subjectHash: subject.map { LogLine.hash(of: $0.name) }),
       limitedBy: "\(what) \(failure.plugin) \(failure.rule ?? "") \(failure.kind)\(position)")
-  }
-
-  private var eventID: String { String(decoding: event.id, as: UTF8.self) }
-
-  private var subjectHash: String? {
-    subject.map { subject in String(SHA256.hash(subject.name).hex.prefix(12)) }
   }
 }
