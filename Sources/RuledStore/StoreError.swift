@@ -66,6 +66,14 @@ extension StoreError {
   /// The error of every call after the store at `path` was closed.
   static func closed(_ path: String) -> StoreError { StoreError(.closed, "the store at \(path) has been closed") }
 
+  /// The error that stops a start, with a way on, as durable bytes or files of the log are missing or changed; `what` is the damage and the loss, in words.
+  static func damagedLog(_ file: String, at offset: Int = 0, _ what: String) -> StoreError {
+    StoreError(
+      .corrupt,
+      "\(file) is damaged at byte \(offset): \(what). Nothing was changed. Restore a backup, or run ruled --salvage with the same "
+        + "--store: it keeps a copy, saves what is whole and lists the subjects concerned")
+  }
+
   static func system(_ message: String, _ number: Int32) -> StoreError {
     let code: Code = number == ENOSPC || number == EDQUOT ? .diskFull : .inputOutput
     return StoreError(code, message, underlying: String(cString: strerror(number)))

@@ -69,7 +69,6 @@ final class LogManifest: Sendable {
   }
 
   private static func damaged(_ path: String) -> StoreError {
-    LogDamage(file: path, offset: 0, what: "it is no manifest of the log, so nobody knows which files belong to it")
-      .error
+    .damagedLog(path, "it is no manifest of the log, so nobody knows which files belong to it")
   }
 }

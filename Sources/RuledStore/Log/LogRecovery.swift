@@ -46,10 +46,9 @@ struct LogRecovery {
       let next = index + 1 < chain.count ? chain[index + 1].header : nil
       let (segment, isEnded) = try read(link, endingAt: next.map(\.predecessorEnd) ?? 0, &result.note)
       if let unsealed, !segment.isEmpty {
-        throw LogDamage(
-          file: unsealed.path, offset: unsealed.end,
-          what: "no whole commit and no seal stands there, and the commits of \(link.path) build on those that are gone"
-        ).error
+        throw .damagedLog(
+          unsealed.path, at: unsealed.end,
+          "no whole commit and no seal stands there, and the commits of \(link.path) build on those that are gone")
       }
       if !isEnded, unsealed == nil { unsealed = (link.path, segment.committed) }
       guard !segment.isEmpty else {
@@ -82,13 +81,11 @@ struct LogRecovery {
       let path = RedoLog.path(number, in: folder)
       guard files.exists(path) else {
         let follower = chain.first.map { "\($0.path) follows it" } ?? "\(LogManifest.name) names it as the last"
-        throw LogDamage(file: path, offset: 0, what: "the file is gone with all its commits, and \(follower)").error
+        throw .damagedLog(path, "the file is gone with all its commits, and \(follower)")
       }
       let file = try files.open(path, .update)
       guard let header = try LogFrame.FileHeader(of: file), header.number == number, header.predecessor < number else {
-        throw LogDamage(
-          file: path, offset: 0, what: "its header is not what was written, so none of its commits can be trusted"
-        ).error
+        throw .damagedLog(path, "its header is not what was written, so none of its commits can be trusted")
       }
       chain.insert(Link(path: path, header: header, file: file), at: 0)
       number = header.predecessor
@@ -111,11 +108,9 @@ struct LogRecovery {
       guard let frame = LogFrame.search(ByteView(room), from: LogFrame.fileHeader, number: number) else {
         continue
       }
-      throw LogDamage(
-        file: path, offset: frame.offset,
-        what:
-          "a commit stands there, but \(LogManifest.name) says that file \(last) is the last: it is older than the log"
-      ).error
+      throw .damagedLog(
+        path, at: frame.offset,
+        "a commit stands there, but \(LogManifest.name) says that file \(last) is the last: it is older than the log")
     }
   }
 
@@ -127,10 +122,8 @@ struct LogRecovery {
   ) throws(StoreError) -> (segment: Segment, isEnded: Bool) {
     let length = try link.file.size()
     guard length >= max(fixedEnd, link.header.length) else {
-      throw LogDamage(
-        file: link.path, offset: length,
-        what: "the file is cut off there; it was given \(link.header.length) bytes when it was made"
-      ).error
+      throw .damagedLog(
+        link.path, at: length, "the file is cut off there; it was given \(link.header.length) bytes when it was made")
     }
     let segment = try Segment(
       link.header, payload: length <= settings.segmentBytes ? 0 : length, settings: settings, pool: memory)
@@ -207,12 +200,10 @@ struct LogRecovery {
   private func gap(_ bytes: ByteView, in segment: Segment, of path: String, synced: Int) -> StoreError {
     var commits = 0
     forEachFrame(behind: segment, bytes) { if $0.kind == .commit { commits += 1 } }
-    return LogDamage(
-      file: path, offset: segment.committed,
-      what:
-        "no whole commit stands there, but the file was durable up to byte \(synced), and \(commits) whole batches of commits stand "
-        + "behind it; to go on would lose what was acknowledged in these \(synced - segment.committed) bytes or more"
-    ).error
+    return .damagedLog(
+      path, at: segment.committed,
+      "no whole commit stands there, but the file was durable up to byte \(synced), and \(commits) whole batches of commits stand "
+        + "behind it; to go on would lose what was acknowledged in these \(synced - segment.committed) bytes or more")
   }
 
   /// Removes the files in the folder that do not belong to the log: flushed ones, and ones that were made and never begun.

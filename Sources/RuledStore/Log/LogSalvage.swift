@@ -105,19 +105,7 @@ package struct LogSalvage {
   }
 
   private func copy(_ source: String, to target: String) throws(StoreError) {
-    let from = try files.open(source, .read)
-    let into = try files.open(target, .create)
-    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 8)
-    defer { room.deallocate() }
-    let size = try from.size()
-    var offset = 0
-    while offset < size {
-      let part = UnsafeMutableRawBufferPointer(rebasing: room[..<min(room.count, size - offset)])
-      try from.read(into: part, at: offset)
-      try into.write(ByteView(part), at: offset)
-      offset += part.count
-    }
-    try into.sync()
+    try files.contents(of: source).withView { (bytes) throws(StoreError) in try files.create(target, with: bytes) }
   }
 
   // MARK: The files

@@ -29,12 +29,10 @@ struct StoreOpening {
     if format < RocksStore.format { try StoreFormat.mark(database) }
     let flushed = try SegmentIngestion.flushed(in: database)
     guard flushed >= known.flushed else {
-      throw LogDamage(
-        file: path, offset: 0,
-        what:
-          "the database took the log's files up to \(known.flushed), but now knows of those up to \(flushed) only: its MANIFEST is shorter "
-          + "than it was, or the files are of two backups, and the commits of the files in between are gone"
-      ).error
+      throw .damagedLog(
+        path,
+        "the database took the log's files up to \(known.flushed), but now knows of those up to \(flushed) only: its MANIFEST is shorter "
+          + "than it was, or the files are of two backups, and the commits of the files in between are gone")
     }
     let manifest = LogManifest(files, folder: path, contents: known)
     try manifest.change { $0.flushed = flushed }
@@ -63,10 +61,8 @@ struct StoreOpening {
   /// Makes the manifest of a store of format 3, which had none; its log must be empty, as after every orderly end.
   private func upgrade(from format: Int) throws(StoreError) -> LogManifest.Contents {
     guard format < StoreFormat.firstWithManifest else {
-      throw LogDamage(
-        file: "\(path)/\(LogManifest.name)", offset: 0,
-        what: "the file is gone, so nobody knows which files belong to the log"
-      ).error
+      throw .damagedLog(
+        "\(path)/\(LogManifest.name)", "the file is gone, so nobody knows which files belong to the log")
     }
     guard logNames().isEmpty else {
       throw StoreError(
