@@ -208,7 +208,7 @@ final class ClusterMembership: ClusterMember {
           return .failure(
             RequestError(
               .unavailable, "nobody could take over after \(name): \(reason); wait for that, or use --force",
-              details: [.init("reason", .string(reason))]))
+              details: ["reason": .string(reason)]))
         }
       }
     } catch { return .failure(RequestError(.unavailable, "the database of the cluster can't be asked: \(error)")) }

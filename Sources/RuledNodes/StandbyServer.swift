@@ -263,15 +263,15 @@ final class StandbyServer: ConnectionHandler {
     guard let owner = figures.owner, owner.name != name else {
       return RequestError(
         .unavailable, "node \(name) does not own the log of commits, nor does it know who does: try again",
-        details: [.init("node", .string(name)), .init("owner", .null), .init("retry_after_ms", 1000)])
+        details: ["node": .string(name), "owner": .null, "retry_after_ms": 1000])
     }
-    let details: [RequestError.Detail] = [
-      .init("node", .string(name)), .init("owner", .string(owner.name)), .init("owner_address", .string(owner.address)),
+    var details: JSONObject = [
+      "node": .string(name), "owner": .string(owner.name), "owner_address": .string(owner.address),
     ]
     if let problem = route?.problem {
+      details["retry_after_ms"] = 1000
       return RequestError(
-        .unavailable, "node \(name) follows the log of commits, and \(problem); try again",
-        details: details + [.init("retry_after_ms", 1000)])
+        .unavailable, "node \(name) follows the log of commits, and \(problem); try again", details: details)
     }
     let address = owner.address.isEmpty ? "" : ", at \(owner.address)"
     return RequestError(

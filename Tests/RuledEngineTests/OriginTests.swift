@@ -64,7 +64,7 @@ import Testing
     let engine = try Engine(["p": Self.kept])
     for data in [["kind": "k"], [:]] as [JSONValue] {
       let error = try #require(refusal(engine, data, more))
-      #expect(error.code == .forbidden && error.details == [.init("detail", "made by rules only")])
+      #expect(error.code == .forbidden && error.details == ["detail": "made by rules only"])
     }
     #expect(try engine.state("p") == nil)
   }

@@ -62,7 +62,7 @@ enum Wire {
         return nil
       } catch {
         #expect(error.code == .invalidParams)
-        return error.details.first { $0.name == "path" }.map { text($0.value) }
+        return error.details["path"].map(text)
       }
     }
   }

@@ -62,7 +62,6 @@ package struct Failure: Error, Sendable, Hashable {
 
   /// The error that answers a query whose rule failed: `rule_failed` with the failure's members in its data.
   package var requestError: RequestError {
-    let members = json.objectValue ?? [:]
-    return RequestError(.ruleFailed, message, details: members.map { RequestError.Detail($0.name, $0.value) })
+    RequestError(.ruleFailed, message, details: json.objectValue ?? [:])
   }
 }

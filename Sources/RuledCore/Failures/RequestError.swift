@@ -37,32 +37,21 @@ package struct RequestError: Error, Sendable, Equatable {
   /// What happened and what to do about it, in one sentence.
   package var message: String
   /// Further members of the error's `data`.
-  package var details: [Detail]
+  package var details: JSONObject
 
-  /// One member of `data` beside `code`.
-  package struct Detail: Sendable, Equatable {
-    package var name: String
-    package var value: JSONValue
-
-    package init(_ name: String, _ value: JSONValue) {
-      self.name = name
-      self.value = value
-    }
-  }
-
-  package init(_ code: Code, _ message: String, details: [Detail] = []) {
+  package init(_ code: Code, _ message: String, details: JSONObject = [:]) {
     self.code = code
     self.message = message
     self.details = details
   }
 
   package init(_ code: Code, _ message: String, retryAfter milliseconds: Int64) {
-    self.init(code, message, details: [Detail("retry_after_ms", .integer(milliseconds))])
+    self.init(code, message, details: ["retry_after_ms": .integer(milliseconds)])
   }
 
   /// `invalid_params`, naming the offending member as in `params.data.items[3].x` and the problem with it.
   package static func invalidParams(path: String, _ detail: String) -> RequestError {
     RequestError(
-      .invalidParams, "\(path): \(detail)", details: [Detail("path", .string(path)), Detail("detail", .string(detail))])
+      .invalidParams, "\(path): \(detail)", details: ["path": .string(path), "detail": .string(detail)])
   }
 }

@@ -44,6 +44,6 @@ package struct ReloadError: Error, Sendable {
     let more = errors.count > 1 ? " (and \(errors.count - 1) more)" : ""
     return RequestError(
       .reloadFailed, "the rules do not load, the old ones keep serving: \(first)\(more)",
-      details: [.init("errors", json)])
+      details: ["errors": json])
   }
 }

@@ -165,6 +165,6 @@ extension StartError {
     let first = description.split(separator: "\n").first ?? ""
     return RequestError(
       .reloadFailed, "the configuration is refused, the old one stays in force: \(first)",
-      details: [.init("errors", errors)])
+      details: ["errors": errors])
   }
 }

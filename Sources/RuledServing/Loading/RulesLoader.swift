@@ -157,7 +157,7 @@ final class RulesLoader {
     let revision = catalog.revision
     let refusal =
       services.status.configurationError?.requestError
-      ?? services.bearerToken?.problem.map { RequestError(.reloadFailed, $0, details: [.init("errors", [])]) }
+      ?? services.bearerToken?.problem.map { RequestError(.reloadFailed, $0, details: ["errors": []]) }
     let reply = result.mapError(\.requestError).flatMap { hasChanged -> Result<JSONValue, RequestError> in
       if let refusal { return .failure(refusal) }
       return .success(.object(["revision": .string(revision), "changed": .bool(hasChanged)]))

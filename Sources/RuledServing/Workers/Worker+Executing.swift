@@ -173,7 +173,7 @@ extension Worker {
     guard target.isAdmin else {
       throw RequestError(
         .forbidden, "only an administrator may send an event with internal: true",
-        details: [.init("detail", "made by rules only")])
+        details: ["detail": "made by rules only"])
     }
     guard !event.isDryRun else { return }
     services.log.write(

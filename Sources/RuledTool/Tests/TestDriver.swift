@@ -387,8 +387,8 @@ final class TestDriver: TestHost {
   // MARK: Errors
 
   private static func description(of error: RequestError) -> String {
-    let file = error.details.first { $0.name == "file" }?.value.stringValue
-    let line = error.details.first { $0.name == "line" }?.value.intValue
+    let file = error.details["file"]?.stringValue
+    let line = error.details["line"]?.intValue
     return text(error.message, file, line)
   }
 

@@ -26,7 +26,7 @@ extension RequestError {
   /// The value of the header `Retry-After` in seconds, rounded up; nil for an error that does not ask to send again.
   package var retryAfter: Int? {
     guard code == .overloaded else { return nil }
-    let milliseconds = details.first { $0.name == "retry_after_ms" }?.value.intValue ?? 1000
+    let milliseconds = details["retry_after_ms"]?.intValue ?? 1000
     return max(1, Int(milliseconds + 999) / 1000)
   }
 }

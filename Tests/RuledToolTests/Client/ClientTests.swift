@@ -56,7 +56,7 @@ struct ClientTests {
   }
 
   @Test func `Errors say what can be done`() {
-    let retry = RequestError(.overloaded, "too much", details: [.init("retry_after_ms", 50)])
+    let retry = RequestError(.overloaded, "too much", details: ["retry_after_ms": 50])
     let expected = [
       (RequestError(.forbidden, "no"), "no; call as root or as one of the daemon's 'admins'"),
       (RequestError(.unavailable, "shut"), "shut"),

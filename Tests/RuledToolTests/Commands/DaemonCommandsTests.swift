@@ -64,7 +64,7 @@ struct DaemonCommandsTests {
       ["file": "a.lua", "line": 1, "message": "x"], ["file": "b.lua", "line": 2, "message": "b.lua:2: y"],
     ]
     let broken = try FakeDaemon(
-      error: RequestError(.reloadFailed, "the old rules keep serving", details: [.init("errors", errors)]))
+      error: RequestError(.reloadFailed, "the old rules keep serving", details: ["errors": errors]))
     defer { broken.stop() }
     let run = Run("reload", on: broken)
     #expect(run.exit == .no)
@@ -81,7 +81,7 @@ struct DaemonCommandsTests {
     let message = String(reason.dropFirst(number == 0 ? "\(file): ".count : 0))
     let errors: JSONValue = [["file": .string(file), "line": .integer(number), "message": .string(message)]]
     let daemon = try FakeDaemon(
-      error: RequestError(.reloadFailed, "the rules do not load: \(reason)", details: [.init("errors", errors)]))
+      error: RequestError(.reloadFailed, "the rules do not load: \(reason)", details: ["errors": errors]))
     defer { daemon.stop() }
     let run = Run("reload", on: daemon)
     #expect(run.exit == .no)

@@ -29,8 +29,8 @@ struct SubjectCommandsTests {
       error: RequestError(
         .ruleFailed, "the query failed",
         details: [
-          .init("plugin", "p"), .init("rule", "q"), .init("kind", "error"), .init("message", "boom"),
-          .init("file", "p/plugin.lua"), .init("line", 3),
+          "plugin": "p", "rule": "q", "kind": "error", "message": "boom",
+          "file": "p/plugin.lua", "line": 3,
         ]))
     defer { daemon.stop() }
     let run = Run("query", "p.q", on: daemon)

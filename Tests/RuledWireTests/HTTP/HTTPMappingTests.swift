@@ -53,7 +53,7 @@ import Testing
     }
     guard let subject else {
       let error = #expect(throws: RequestError.self) { try write() }
-      #expect(error?.details.first { $0.name == "path" }?.value == .string("params.subject"))
+      #expect(error?.details["path"] == .string("params.subject"))
       return
     }
     try write()
@@ -69,7 +69,7 @@ import Testing
     let error = #expect(throws: RequestError.self) {
       try BinaryEvent.write(headers, body: .empty, parser: RequestParser(), to: ByteBuffer())
     }
-    #expect(error?.code == .invalidParams && error?.details.first { $0.name == "path" }?.value == .string(path))
+    #expect(error?.code == .invalidParams && error?.details["path"] == .string(path))
   }
 
   @Test(arguments: [

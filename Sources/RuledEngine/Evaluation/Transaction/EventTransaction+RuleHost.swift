@@ -121,7 +121,7 @@ extension EventTransaction {
         .forbidden,
         "only rules make events of the type '\(String(decoding: event.type, as: UTF8.self))'; "
           + "an administrator may send one with internal: true",
-        details: [.init("detail", "made by rules only")])
+        details: ["detail": "made by rules only"])
     }
   }
 }
