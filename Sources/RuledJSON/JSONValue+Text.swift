@@ -15,41 +15,32 @@ extension JSONValue {
   }
 
   /// The value as JSON for people, each member and element on its line, without a newline at the end.
-  ///
-  /// - Parameter indent: How many spaces each level is indented by.
-  /// - Returns: The text.
-  package func prettyText(indent: Int = 2) -> String {
+  package func prettyText() -> String {
     let buffer = ByteBuffer()
-    writePretty(to: buffer, indent: indent, level: 0)
+    writePretty(to: buffer, line: "\n")
     return buffer.text
   }
 
-  private func writePretty(to buffer: ByteBuffer, indent: Int, level: Int) {
-    func breakLine(_ level: Int) {
-      buffer.append(UInt8(ascii: "\n"))
-      for _ in 0..<(indent * level) { buffer.append(UInt8(ascii: " ")) }
-    }
+  /// - Parameters:
+  ///   - buffer: What the text is appended to.
+  ///   - line: What breaks a line at the value's own level.
+  private func writePretty(to buffer: ByteBuffer, line: String) {
+    let inner = line + "  "
     switch self {
     case .array(let elements) where !elements.isEmpty:
-      buffer.append(UInt8(ascii: "["))
       for (index, element) in elements.enumerated() {
-        if index > 0 { buffer.append(UInt8(ascii: ",")) }
-        breakLine(level + 1)
-        element.writePretty(to: buffer, indent: indent, level: level + 1)
+        buffer.append(contentsOf: (index == 0 ? "[" : ",") + inner)
+        element.writePretty(to: buffer, line: inner)
       }
-      breakLine(level)
-      buffer.append(UInt8(ascii: "]"))
+      buffer.append(contentsOf: line + "]")
     case .object(let members) where !members.isEmpty:
-      buffer.append(UInt8(ascii: "{"))
       for (index, member) in members.enumerated() {
-        if index > 0 { buffer.append(UInt8(ascii: ",")) }
-        breakLine(level + 1)
+        buffer.append(contentsOf: (index == 0 ? "{" : ",") + inner)
         buffer.append(jsonString: member.name)
         buffer.append(": " as StaticString)
-        member.value.writePretty(to: buffer, indent: indent, level: level + 1)
+        member.value.writePretty(to: buffer, line: inner)
       }
-      breakLine(level)
-      buffer.append(UInt8(ascii: "}"))
+      buffer.append(contentsOf: line + "}")
     default: write(to: buffer)
     }
   }
@@ -114,7 +105,7 @@ extension JSONValue {
     case .object:
       var object = JSONObject()
       var members = value.members
-      while let (name, value) = members.next() { object[String(decoding: name, as: UTF8.self)] = JSONValue(value) }
+      while let (name, value) = members.next() { object[name.text] = JSONValue(value) }
       self = .object(object)
     }
   }
