@@ -81,12 +81,6 @@ public struct JSONWriter {
     colon()
   }
 
-  /// Writes a member's name that is a JSON string already; one value has to follow.
-  @inlinable public mutating func member(quoted name: ByteBuffer) {
-    raw(name)
-    colon()
-  }
-
   @inlinable
   @inline(__always)
   mutating func colon() {

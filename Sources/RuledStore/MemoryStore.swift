@@ -17,8 +17,6 @@ package final class MemoryStore: StateStore {
 
   package var name: String { "memory" }
 
-  package var approximateBytes: Int { contents.withLock { $0.map.byteCount } }
-
   package func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     try contents.withLock { (contents) throws(StoreError) in
       try Self.requireOpen(contents)
@@ -150,8 +148,6 @@ private struct SortedMap: Sendable {
   typealias Position = SortedChunks<Entry>.Position
 
   private var entries = SortedChunks<Entry>(longestChunk: 256)
-  /// How many bytes all keys and values have.
-  private(set) var byteCount = 0
 
   /// The entry at `position`; nil at the end.
   subscript(position: Position) -> Entry? { entries[position] }
@@ -168,22 +164,17 @@ private struct SortedMap: Sendable {
   }
 
   mutating func set(_ key: ByteView, _ value: ByteView) {
-    var growth = key.count + value.count
     entries.set {
       Self.compare($0, key)
-    } replace: { entry in
-      growth -= Self.byteCount(entry)
-      entry.value = Array(value)
+    } replace: {
+      $0.value = Array(value)
     } make: {
       Entry(key: Array(key), value: Array(value))
     }
-    byteCount += growth
   }
 
   /// Removes `key`, if it is there.
-  mutating func remove(_ key: ByteView) {
-    if let removed = entries.remove({ Self.compare($0, key) }) { byteCount -= Self.byteCount(removed) }
-  }
+  mutating func remove(_ key: ByteView) { entries.remove { Self.compare($0, key) } }
 
   /// Removes the entries from `lower` on and below `upper` that meet `condition`.
   mutating func remove(from lower: [UInt8], to upper: [UInt8], where condition: (Entry) -> Bool) {
@@ -199,6 +190,4 @@ private struct SortedMap: Sendable {
   private static func compare(_ entry: Entry, _ key: ByteView) -> Int {
     entry.key.withView { ByteOrder.compare($0, key) }
   }
-
-  private static func byteCount(_ entry: Entry) -> Int { entry.key.count + entry.value.count }
 }

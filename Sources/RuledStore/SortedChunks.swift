@@ -52,12 +52,11 @@ struct SortedChunks<Element> {
     if isFound { replace(&chunks[position.chunk][position.entry]) } else { insert(make(), at: position) }
   }
 
-  mutating func remove(_ compare: (Element) -> Int) -> Element? {
+  mutating func remove(_ compare: (Element) -> Int) {
     let (position, isFound) = locate(compare)
-    guard isFound else { return nil }
-    let removed = chunks[position.chunk].remove(at: position.entry)
+    guard isFound else { return }
+    chunks[position.chunk].remove(at: position.entry)
     if chunks[position.chunk].isEmpty { chunks.remove(at: position.chunk) }
-    return removed
   }
 
   private mutating func insert(_ element: Element, at position: Position) {

@@ -8,8 +8,6 @@ package protocol StateStore: AnyObject, Sendable {
   /// The name of the store in `health`: `rocksdb`, `postgresql` or `memory`.
   var name: String { get }
 
-  var approximateBytes: Int { get }
-
   /// The store's use of the disk; nil for a store in memory.
   var disk: StoreDisk? { get }
 

@@ -88,7 +88,6 @@ package final class FaultyStore: StateStore {
 
   package var name: String { store.name }
 
-  package var approximateBytes: Int { store.approximateBytes }
   package var disk: StoreDisk? { store.disk }
 
   package func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {

@@ -45,8 +45,6 @@ final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `comm
 
   var name: String { "postgresql" }
 
-  var approximateBytes: Int { played.store.approximateBytes }
-
   var disk: StoreDisk? { played.store.disk }
 
   // MARK: Reading

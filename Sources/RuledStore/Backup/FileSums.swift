@@ -5,11 +5,6 @@ package typealias CopyProgress = (Int) throws(StoreError) -> Void
 
 /// Copies of a store's files with their checksums.
 package enum FileSums {
-  /// The files below `folder` and their bytes together.
-  static func size(of folder: String) throws(StoreError) -> Int {
-    try BackupFiles.list(folder).reduce(0) { $0 + $1.bytes }
-  }
-
   /// The paths of the files below `folder`, from there on, in order of name.
   package static func names(in folder: String) throws(StoreError) -> [String] {
     try BackupFiles.list(folder).map(\.name)

@@ -76,11 +76,6 @@ package final class RocksStore: StateStore {
 
   package var name: String { "rocksdb" }
 
-  package var approximateBytes: Int {
-    let size = try? access.reading { (database) throws(StoreError) in database.property("rocksdb.live-sst-files-size") }
-    return (size ?? 0) + logBytes
-  }
-
   package var disk: StoreDisk? {
     StoreDisk(
       bytes: Folder.diskBytes(path, without: "journal"), logBytes: logBytes, sealedSegments: log.segments.sealedCount)

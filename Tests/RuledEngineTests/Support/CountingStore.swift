@@ -11,7 +11,6 @@ final class CountingStore: StateStore {
   let writes = Atomic<Int>(0)
 
   var name: String { store.name }
-  var approximateBytes: Int { store.approximateBytes }
   var committedSequence: UInt64 { store.committedSequence }
   var state: StoreState { store.state }
 

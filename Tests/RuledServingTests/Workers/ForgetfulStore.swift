@@ -10,7 +10,6 @@ final class ForgetfulStore: StateStore {
   init(committing: @escaping @Sendable () -> Void = {}) { self.committing = committing }
 
   var name: String { "forgetful" }
-  var approximateBytes: Int { 0 }
 
   func get(_ key: ByteView, into buffer: ByteBuffer) -> Bool { false }
 
