@@ -91,5 +91,4 @@ void rb_vm_free(rb_vm *vm) {
 }
 
 void rb_vm_set_context(rb_vm *vm, void *context) { vm->context = context; }
-size_t rb_vm_memory(const rb_vm *vm) { return vm->arena.used; }
 rb_slice rb_result(const rb_vm *vm) { return (rb_slice){vm->result.bytes, vm->result.length}; }

@@ -235,8 +235,6 @@ bool rb_vm_dead(const rb_vm *vm);
 bool rb_vm_expired(const rb_vm *vm);
 /* How many milliseconds of processor time were taken since the budget began, to a tick of 5. */
 int rb_vm_spent(const rb_vm *vm);
-/* How many bytes of the arena are in use. */
-size_t rb_vm_memory(const rb_vm *vm);
 rb_failure rb_failure_of(const rb_vm *vm);
 
 /* Decodes a JSON file of the plugin, which `data` then gives to rules. With NULL for a budget, the one that was begun last goes on. */

@@ -16,7 +16,7 @@ final class SubjectItems {
     onceKeys = OnceKeys(batches: batches)
     effects = EffectWriter(context, batches: batches, onceKeys: onceKeys)
     timers = TimerTable(context, batches: batches, plugins: plugins)
-    topics = TopicTable(context, batches: batches)
+    topics = TopicTable(batches)
     messages = MessageTable(context, batches: batches, plugins: plugins, topics: topics)
     places = SubjectPlaces(context, batches: batches)
     self.batches = batches

@@ -26,15 +26,11 @@ final class TopicTable {
   /// Workers with numbers from this one on are none of a daemon's: each counts for itself.
   static let firstOwnWorker: UInt64 = 1 << 32
 
-  private let context: EngineContext
   private let batches: BatchQueue
   private let key = ByteBuffer(capacity: 320)
   private let value = ByteBuffer(capacity: 16)
 
-  init(_ context: EngineContext, batches: BatchQueue) {
-    self.context = context
-    self.batches = batches
-  }
+  init(_ batches: BatchQueue) { self.batches = batches }
 
   // MARK: Memberships
 

@@ -1,14 +1,11 @@
 import CLuaBridge
 import RuledCore
-import RuledJSON
 
 /// The arguments that a rule passed to a host function.
 struct HostArguments {
   private let values: UnsafeBufferPointer<rb_value>
 
   init(_ values: UnsafeBufferPointer<rb_value>) { self.values = values }
-
-  var count: Int { values.count }
 
   /// The string at `index`; `what` names it in messages.
   func bytes(_ index: Int, _ what: String) throws(HostRefusal) -> ByteView {

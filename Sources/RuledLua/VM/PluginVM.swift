@@ -88,8 +88,6 @@ package final class PluginVM {
   /// How many milliseconds of processor time the rules took since their budget began, to a tick of 5.
   package var spentMilliseconds: Int { Int(rb_vm_spent(handle)) }
 
-  var memory: Int { rb_vm_memory(handle) }
-
   /// Detaches the VM from its thread: nothing may run in it until `attach` gives it to another.
   package func detach() {
     host = nil

@@ -10,8 +10,6 @@ package enum StoreDescriptors {
 
   /// The number where there are enough.
   package static let most = mostFiles + others
-  /// The number where there are few.
-  static let fewest = fewestFiles + others
 
   /// The number where the process may have `limit`.
   package static func count(within limit: Int) -> Int { files(within: limit) + others }
