@@ -1,4 +1,3 @@
-import Glibc
 package import RuledCore
 
 /// The store of subjects: an ordered map of bytes that commits sets of writes atomically.

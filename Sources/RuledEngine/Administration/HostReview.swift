@@ -2,7 +2,6 @@ internal import CTLS
 import Glibc
 package import RuledCore
 package import RuledLua
-import RuledStore
 
 /// Finds obstacles on this host to a daemon's start or to its delivery of effects: files, folders and accounts.
 ///

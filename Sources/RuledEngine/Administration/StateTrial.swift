@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 package import RuledLua
 package import RuledStore
 

@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 import RuledJSON
 package import RuledStore

@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJSON
 import RuledStore
 
 /// Writes the outcome of an event, a client's reply.

@@ -1,7 +1,6 @@
 package import RuledCore
 package import RuledJSON
 import RuledJournal
-import RuledLua
 import RuledStore
 
 /// The messages between subjects that wait in the store.

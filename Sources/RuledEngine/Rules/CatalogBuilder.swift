@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 package import RuledLua
 import Synchronization
 

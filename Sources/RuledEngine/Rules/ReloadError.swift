@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 package import RuledLua
 
 /// Why a rules folder does not load: all errors in it.

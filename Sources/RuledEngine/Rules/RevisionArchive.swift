@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 import RuledLua
 package import RuledStore
 import Synchronization

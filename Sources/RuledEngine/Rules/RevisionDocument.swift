@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 
 /// A revision as JSON: as its file has it, and as the daemon keeps it with a pin and a rollout.
 package enum RevisionDocument {

@@ -1,6 +1,5 @@
 import Glibc
 import RuledCore
-import RuledJSON
 import RuledLua
 
 /// Reads a rules folder: each subfolder is a plugin, and `lib` holds the shared modules.

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 package import RuledLua
 
 /// The content of a rules folder at one moment, from which a catalog is built.

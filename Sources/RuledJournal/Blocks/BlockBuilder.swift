@@ -1,5 +1,4 @@
 import RuledCore
-import RuledStore
 
 final class BlockBuilder {
   /// The size of a full block's entries in bytes, before anything is left out: larger blocks compress better, smaller ones are read faster.

@@ -1,6 +1,5 @@
 import CLinux
 import RuledCore
-import RuledStore
 
 /// The header of a block: 64 bytes, all numbers big-endian.
 ///

@@ -1,5 +1,4 @@
 import CLuaBridge
-import RuledCore
 
 /// The lines, functions and branches of the rules that ran, in all VMs that were built with this coverage.
 ///

@@ -1,5 +1,3 @@
-import Glibc
-
 /// The list of a backup's files: a first line that says what it is, then a line with size and name for each.
 struct BackupList {
   var files: [(name: String, bytes: Int)]

@@ -1,5 +1,3 @@
-import Glibc
-
 /// Called often during a long copy, or a check of one, with the number of bytes since the last call; it may throw to stop.
 package typealias CopyProgress = (Int) throws(StoreError) -> Void
 

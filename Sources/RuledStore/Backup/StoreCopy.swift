@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 
 /// A copy of a snapshot, to be opened and changed: RocksDB's tables, which never change, are linked, and all else is copied.

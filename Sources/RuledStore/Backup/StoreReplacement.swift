@@ -1,5 +1,4 @@
 import Glibc
-import RuledCore
 
 /// Puts another store in the place of the one in a folder; folders beside the store's own stay, unless `commit` is to remove them.
 ///

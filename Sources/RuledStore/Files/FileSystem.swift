@@ -1,4 +1,3 @@
-import Glibc
 package import RuledCore
 
 /// All calls on files that the store makes: to the operating system, or in tests to a simulated disk.

@@ -1,4 +1,3 @@
-import Glibc
 package import RuledCore
 
 /// An open file, which is closed with its last reference.

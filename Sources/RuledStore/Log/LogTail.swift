@@ -1,4 +1,3 @@
-import RuledCore
 import RuledThreads
 
 /// The lock on the end of the log, and the state that it guards.

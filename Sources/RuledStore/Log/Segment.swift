@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 
 /// One file of the redo log, with all of it in memory and an index of its committed writes.

@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 
 /// A file of the redo log, written from front to back.

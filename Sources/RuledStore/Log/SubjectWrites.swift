@@ -1,4 +1,3 @@
-import RuledCore
 import Synchronization
 
 /// The offsets of a segment's writes on the keys of the subjects that were read last.

@@ -1,5 +1,3 @@
-import Glibc
-
 /// The database of a store while it is open: readers and the flush thread share it, opening and closing it excludes them.
 final class DatabaseAccess: @unchecked Sendable {  // `lock` guards `database`
   private let path: String

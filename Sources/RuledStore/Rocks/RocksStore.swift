@@ -1,4 +1,3 @@
-import Glibc
 package import RuledCore
 import RuledThreads
 import Synchronization
