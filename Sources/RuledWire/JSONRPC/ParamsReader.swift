@@ -69,12 +69,9 @@ struct ParamsReader {
     return subject
   }
 
-  /// An optional moment; errors say what `form` it must have.
-  func moment(
-    _ name: StaticString,
-    form: String = "a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\""
-  ) throws(RequestError) -> LogParams.Moment? {
-    try parsed(name, form) { LogParams.Moment($0) }
+  func moment(_ name: StaticString) throws(RequestError) -> LogParams.Moment? {
+    let form = "a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\""
+    return try parsed(name, form) { LogParams.Moment($0) }
   }
 
   /// The value of an optional string, as `parse` reads it; errors say what `form` it must have.

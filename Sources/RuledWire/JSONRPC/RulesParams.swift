@@ -97,23 +97,12 @@ package struct BacktestParams: Sendable {
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     rules = try reader.rules()
-    plugins = try Self.texts("plugins", reader)
-    since = try reader.moment("since", form: Self.form)
-    until = try reader.moment("until", form: Self.form)
+    plugins = try reader.strings("plugins")
+    since = try reader.moment("since")
+    until = try reader.moment("until")
     subjects = try reader.string("subjects") ?? ""
     sample = try reader.string("sample") ?? "100%"
-    failOn = try Self.texts("fail_on", reader) ?? []
+    failOn = try reader.strings("fail_on") ?? []
     html = try reader.boolean("html") ?? false
-  }
-
-  private static let form = "a time in RFC 3339, or how long ago, such as \"7d\""
-
-  private static func texts(_ name: StaticString, _ reader: ParamsReader) throws(RequestError) -> [String]? {
-    guard let value = reader.value(name) else { return nil }
-    let texts = value.children.compactMap(\.text)
-    guard value.isKind(.array), texts.count == value.children.count else {
-      throw reader.error(name, "must be a list of strings")
-    }
-    return texts
   }
 }
