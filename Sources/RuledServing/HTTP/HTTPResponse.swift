@@ -74,7 +74,7 @@ package struct HTTPResponse: Sendable {
 
   /// Appends the status line and the fields, without the framing of the body and the empty line.
   func writeHead(_ options: Options, to buffer: ByteBuffer) {
-    buffer.append(contentsOf: "HTTP/1.1 \(status) \(Self.reason(status))\r\ndate: \(Self.date())\r\n")
+    buffer.append(contentsOf: "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")\r\ndate: \(Self.date())\r\n")
     for (name, value) in headers { buffer.append(contentsOf: "\(name): \(value)\r\n") }
     if options.closesConnection {
       buffer.append("connection: close\r\n" as StaticString)
@@ -95,35 +95,12 @@ package struct HTTPResponse: Sendable {
     }
   }
 
-  private static func reason(_ status: Int) -> StaticString {
-    switch status {
-    case 200: "OK"
-    case 201: "Created"
-    case 202: "Accepted"
-    case 204: "No Content"
-    case 301: "Moved Permanently"
-    case 302: "Found"
-    case 303: "See Other"
-    case 304: "Not Modified"
-    case 307: "Temporary Redirect"
-    case 308: "Permanent Redirect"
-    case 400: "Bad Request"
-    case 401: "Unauthorized"
-    case 403: "Forbidden"
-    case 404: "Not Found"
-    case 405: "Method Not Allowed"
-    case 408: "Request Timeout"
-    case 410: "Gone"
-    case 413: "Content Too Large"
-    case 414: "URI Too Long"
-    case 415: "Unsupported Media Type"
-    case 422: "Unprocessable Content"
-    case 429: "Too Many Requests"
-    case 431: "Request Header Fields Too Large"
-    case 500: "Internal Server Error"
-    case 503: "Service Unavailable"
-    case 505: "HTTP Version Not Supported"
-    default: "Status"
-    }
-  }
+  private static let reasons: [Int: String] = [
+    200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 301: "Moved Permanently", 302: "Found",
+    303: "See Other", 304: "Not Modified", 307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request",
+    401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
+    410: "Gone", 413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type",
+    422: "Unprocessable Content", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
+    500: "Internal Server Error", 503: "Service Unavailable", 505: "HTTP Version Not Supported",
+  ]
 }
