@@ -91,9 +91,9 @@ final class Committer {
   /// Reports when something begins to fail in the background of the store, and when it works again.
   private func reportBackground() {
     let problem = services.context.store.problem
-    let reported = services.status.background
+    let reported = services.status.backgroundProblem
     guard (problem == nil) != (reported == nil) else { return }
-    services.status.background = problem?.description
+    services.status.backgroundProblem = problem?.description
     services.notifyStatus()
     let line =
       problem.map { LogLine(.error, "commits go on, but something is wrong behind them: \($0)") }

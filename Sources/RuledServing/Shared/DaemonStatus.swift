@@ -5,9 +5,11 @@ import RuledLua
 import Synchronization
 
 /// The state of the daemon, for `health`, `rules` and systemd.
+@dynamicMemberLookup
 final class DaemonStatus: Sendable {
   struct Values {
     var catalog: Catalog?
+    /// Why the rules in the folder do not load; nil if they do.
     var reloadErrors: ReloadError?
     var origin = RulesOrigin.folder
     var rollout: RolloutState?
@@ -16,6 +18,7 @@ final class DaemonStatus: Sendable {
     var storeError: String?
     /// When the store last refused a commit, in monotonic nanoseconds; nil before that.
     var storeFailure: UInt64?
+    /// A problem of the store's background work, while it takes commits.
     var backgroundProblem: String?
     var reloads = ReloadFigures()
 
@@ -37,10 +40,9 @@ final class DaemonStatus: Sendable {
 
   var catalog: Catalog? { values.withLock { $0.catalog } }
 
-  /// Why the rules in the folder do not load; nil if they do.
-  var reloadErrors: ReloadError? {
-    get { values.withLock { $0.reloadErrors } }
-    set { values.withLock { $0.reloadErrors = newValue } }
+  subscript<Value: Sendable>(dynamicMember member: WritableKeyPath<Values, Value>) -> Value {
+    get { values.withLock { $0[keyPath: member] } }
+    set { values.withLock { $0[keyPath: member] = newValue } }
   }
 
   /// Sets the rules in force, and where they come from.
@@ -50,8 +52,6 @@ final class DaemonStatus: Sendable {
       $0.origin = origin
     }
   }
-
-  var rollout: RolloutState? { values.withLock { $0.rollout } }
 
   func noteRollout(_ state: RolloutState?, _ candidate: Catalog?) {
     values.withLock {
@@ -80,8 +80,6 @@ final class DaemonStatus: Sendable {
     }
   }
 
-  var reloads: ReloadFigures { values.withLock { $0.reloads } }
-
   /// Notes that rules, or configuration and rules, were loaded, or could not be.
   func noteReload(isSuccess: Bool) {
     values.withLock { values in
@@ -92,11 +90,6 @@ final class DaemonStatus: Sendable {
         values.reloads.failed += 1
       }
     }
-  }
-
-  var configurationError: StartError? {
-    get { values.withLock { $0.configurationError } }
-    set { values.withLock { $0.configurationError = newValue } }
   }
 
   /// One line for systemd: the rules, the revision, and the worst problem.
@@ -129,12 +122,6 @@ final class DaemonStatus: Sendable {
 
   /// For how long a failure of the store shows in the metrics, in nanoseconds.
   private static let lastingFailure: UInt64 = 60_000_000_000
-
-  /// A problem of the store's background work, while it takes commits.
-  var background: String? {
-    get { values.withLock { $0.backgroundProblem } }
-    set { values.withLock { $0.backgroundProblem = newValue } }
-  }
 
   /// The daemon's uptime in seconds.
   var uptime: Int { Int((EngineClock.monotonic - startedAt) / 1_000_000_000) }
