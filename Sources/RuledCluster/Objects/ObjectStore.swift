@@ -120,7 +120,10 @@ final class ObjectStore {
     into receiver: FileReceiver? = nil, progress: CopyProgress
   ) throws(StoreError) -> ObjectAnswer {
     let path = name.isEmpty ? bucket.name : "\(bucket.name)/\(name)"
-    let pairs = query.map { "\($0.name)=\(Self.escaped($0.value))" }.joined(separator: "&")
+    let pairs = query.map { name, value in
+      // Escaped as the signature has it.
+      "\(name)=\(PercentText.encode(value) { $0.isLetter || $0.isDigit || "-._~".utf8.contains($0) })"
+    }.joined(separator: "&")
     let request = ObjectRequest(
       method: method, url: "\(bucket.endpoint)/\(path)" + (pairs.isEmpty ? "" : "?\(pairs)"), body: body, digest: digest
     )
@@ -184,21 +187,5 @@ final class ObjectStore {
       if status == CURLM_OK { status = curl_multi_poll(multi, nil, 0, Int32(Self.pollInterval), nil) }
       guard status == CURLM_OK else { return .failed(String(cString: curl_multi_strerror(status)), isFinal: false) }
     }
-  }
-
-  /// A value of a query, escaped as the signature has it: all bytes but letters, digits, `-`, `_`, `.` and `~`.
-  private static func escaped(_ value: String) -> String {
-    let buffer = ByteBuffer(capacity: value.utf8.count * 3)
-    for byte in value.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-        UInt8(ascii: "~"):
-        buffer.append(byte)
-      default:
-        buffer.append(contentsOf: "%\(byte.digits(2, radix: 16, uppercase: true))")
-      }
-    }
-    return buffer.text
   }
 }

@@ -49,6 +49,13 @@ package enum PercentText {
     return String(validating: decoded, as: UTF8.self)
   }
 
+  /// `text` with an escape for each byte that is not kept.
+  package static func encode(_ text: String, uppercase: Bool = true, keeping isKept: (UInt8) -> Bool) -> String {
+    text.utf8.map { byte in
+      isKept(byte) ? String(UnicodeScalar(byte)) : "%\(byte.digits(2, radix: 16, uppercase: uppercase))"
+    }.joined()
+  }
+
   private static func escaped(_ bytes: Slice<ByteView>, _ position: Int) -> UInt8? {
     guard position + 2 < bytes.endIndex, bytes[position] == UInt8(ascii: "%"),
       let high = HexDigit.value(bytes[position + 1]), let low = HexDigit.value(bytes[position + 2])

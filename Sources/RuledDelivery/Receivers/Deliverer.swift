@@ -55,7 +55,9 @@ package final class Deliverer {
     if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
       request.headers.append(("Content-Type", "application/json"))
     }
-    request.headers.append(("Idempotency-Key", Self.headerText(id)))
+    // A header has visible ASCII alone.
+    let key = PercentText.encode(id, uppercase: false) { (0x21...0x7E).contains($0) }
+    request.headers.append(("Idempotency-Key", key))
     if let secret = receiver.secret {
       guard secret.authorization != nil || Self.readFiles(of: receiver, log) else {
         return completion(
@@ -73,19 +75,6 @@ package final class Deliverer {
     client.send(request, timeout: timeout) { [weak self] result in
       self?.finish(result, asked, id: id, receiver, isSecretSent: isSecretSent, completion)
     }
-  }
-
-  /// An effect's id as a header's value: all but visible ASCII is percent-encoded.
-  private static func headerText(_ id: String) -> String {
-    let buffer = ByteBuffer(capacity: id.utf8.count)
-    for byte in id.utf8 {
-      if (0x21...0x7E).contains(byte) {
-        buffer.append(byte)
-      } else {
-        buffer.append(contentsOf: "%\(byte.digits(2, radix: 16))")
-      }
-    }
-    return buffer.text
   }
 
   private func finish(
