@@ -51,7 +51,7 @@ public struct TapeValue {
     return ByteView(start: bytes, count: length)
   }
 
-  public var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
+  public var text: String? { string?.text }
 
   @inlinable public var bool: Bool? { isKind(.true) ? true : isKind(.false) ? false : nil }
 

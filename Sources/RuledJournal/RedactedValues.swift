@@ -136,7 +136,7 @@ package struct RedactedValues {
         let end = json[index...].firstIndex { [UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]")].contains($0) }
         let token = json.extracting(index..<(end ?? json.count))
         if !numbers.isEmpty, depth > 1 || depth == 1 && !Self.isAmong(fixed, member),
-          let number = Double(Self.string(token)), let digest = numbers[number]
+          let number = Double(token.text), let digest = numbers[number]
         {
           digest.withView { buffer.append($0) }
         } else {
@@ -154,10 +154,8 @@ package struct RedactedValues {
   }
 
   private static func isAmong(_ names: Set<String>, _ quoted: ByteView) -> Bool {
-    !names.isEmpty && names.contains(String(string(quoted).dropFirst().dropLast()))
+    !names.isEmpty && names.contains(quoted.dropFirst().dropLast().text)
   }
-
-  private static func string(_ bytes: ByteView) -> String { String(decoding: bytes, as: UTF8.self) }
 
   private static func end(ofString start: Int, in json: ByteView) -> Int {
     var index = start + 1

@@ -132,7 +132,7 @@ package struct Redaction: Sendable {
   }
 
   private static func parse(_ opening: String, _ part: ByteView, _ closing: String) -> JSONValue? {
-    try? JSONValue(parsing: opening + String(decoding: part, as: UTF8.self) + closing)
+    try? JSONValue(parsing: opening + part.text + closing)
   }
 
   /// The text between the brackets of an object or an array.

@@ -35,7 +35,7 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
   @inlinable public var bytes: ByteView { ByteView(start: storage, count: used, until: changes) }
 
   /// The bytes held, as text; malformed UTF-8 is repaired.
-  public var text: String { String(decoding: bytes, as: UTF8.self) }
+  public var text: String { bytes.text }
 
   /// The number that the bytes are, most significant first; nil if they are not eight.
   package var number: UInt64? { bytes.number }

@@ -201,6 +201,18 @@ public struct ByteView: RandomAccessCollection {
   }
 }
 
+extension Collection<UInt8> {
+  /// The bytes as text; malformed UTF-8 is repaired.
+  @inlinable package var text: String { String(decoding: self, as: UTF8.self) }
+
+  /// The bytes in lower-case hexadecimal digits.
+  package var hex: String {
+    let buffer = ByteBuffer(capacity: 2 * count)
+    for byte in self { buffer.append(hex: byte) }
+    return buffer.text
+  }
+}
+
 extension [UInt8] {
   /// Calls `body` with a view of the bytes, which is valid during the call.
   @inlinable

@@ -6,18 +6,12 @@ package struct SHA256: Sendable {
     /// Its bytes from the first on, eight in a word with the first of them highest.
     package let words: SIMD4<UInt64>
 
-    package var bytes: [UInt8] { (0..<32).map { byte($0) } }
+    package var bytes: [UInt8] {
+      (0..<32).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64(56 - $0 % 8 * 8)) }
+    }
 
     /// The digest in 64 lower-case hexadecimal digits.
-    package var hex: String {
-      let buffer = ByteBuffer(capacity: 64)
-      for position in 0..<32 { buffer.append(hex: byte(position)) }
-      return buffer.text
-    }
-
-    private func byte(_ position: Int) -> UInt8 {
-      UInt8(truncatingIfNeeded: words[position / 8] >> UInt64(56 - position % 8 * 8))
-    }
+    package var hex: String { bytes.hex }
   }
 
   private var context = SHA256_CTX()

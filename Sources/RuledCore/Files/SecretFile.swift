@@ -36,7 +36,7 @@ package enum SecretFile {
     guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw RegularFile.Refusal("a \(what) is printable ASCII without white space")
     }
-    return String(decoding: bytes, as: UTF8.self)
+    return bytes.text
   }
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }

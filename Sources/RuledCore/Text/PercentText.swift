@@ -5,7 +5,7 @@ package enum PercentText {
   /// A `%` without two hexadecimal digits stays as it is, and so does an escape whose byte is no part of well-formed
   /// UTF-8; the result is UTF-8 always.
   package static func decode(_ bytes: Slice<ByteView>) -> String {
-    guard bytes.contains(UInt8(ascii: "%")) else { return String(decoding: bytes, as: UTF8.self) }
+    guard bytes.contains(UInt8(ascii: "%")) else { return bytes.text }
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)
     var position = bytes.startIndex
@@ -28,7 +28,7 @@ package enum PercentText {
         position += 3
       }
     }
-    return String(decoding: decoded, as: UTF8.self)
+    return decoded.text
   }
 
   /// `text` with its escapes decoded once; nil if they give no UTF-8.

@@ -14,7 +14,7 @@ extension ItemKey {
   }
 
   /// The key as the protocol names it.
-  package var text: String { String(sequence, radix: 16) + "-" + String(decoding: subject, as: UTF8.self) }
+  package var text: String { String(sequence, radix: 16) + "-" + subject.text }
 }
 
 /// The key of an effect that has not been delivered.

@@ -13,7 +13,7 @@ extension Evaluator {
     let record = try subjects.record(of: subject)
     guard try isFound(subject, record) else { throw Self.notFound(name) }
     if let plugin, record?.state(of: plugin) == nil {
-      let wanted = String(decoding: plugin, as: UTF8.self)
+      let wanted = plugin.text
       guard plugins.catalog.index(of: wanted) != nil else {
         throw RequestError(.notFound, "there is no plugin '\(wanted)'")
       }
@@ -45,7 +45,7 @@ extension Evaluator {
   }
 
   private static func notFound(_ subject: ByteView) -> RequestError {
-    RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
+    RequestError(.notFound, "nothing is held on the subject '\(subject.text)'")
   }
 
   /// Whether the subject has states, timers, `once` keys, effects to deliver, parked events, memberships or places on boards.
@@ -73,7 +73,7 @@ extension Evaluator {
     var json = JSONWriter(states)
     writeStates(record, of: subject, only: nil, to: &json)
     return .object([
-      "subject": .string(String(decoding: name, as: UTF8.self)), "version": .integer(Int64(record?.version ?? 0)),
+      "subject": .string(name.text), "version": .integer(Int64(record?.version ?? 0)),
       "plugins": (try? JSONValue(parsing: states.bytes)) ?? .object([:]),
       "timers": .array(try batches.readAll(.timer, of: subject.name).map(\.timer)),
       "once": .array(try onceKeys(of: subject.name).compactMap(\.once)),
@@ -134,7 +134,7 @@ extension Evaluator {
     if isChange { batches.current.changes.append(forgotten: name) }
     journal(forgetting: name, isSilent: !isChange)
     return .object([
-      "subject": .string(String(decoding: name, as: UTF8.self)),
+      "subject": .string(name.text),
       "forgotten": .object([
         "state": .integer(states), "timers": .integer(Int64(timers.count)), "effects": .integer(Int64(effects.count)),
         "parked": .integer(Int64(parked.count)), "events": .integer(Int64(events.count)),
@@ -236,8 +236,7 @@ extension StoredPair {
     return read { key, _ in
       guard case .timer(_, let plugin, let name)? = key else { return value }
       return .members([
-        "plugin": .string(String(decoding: plugin, as: UTF8.self)),
-        "name": .string(String(decoding: name, as: UTF8.self)),
+        "plugin": .string(plugin.text), "name": .string(name.text),
         "due": .string(Timestamp(microseconds: value["due"]?.intValue ?? 0).rfc3339), "type": value["type"] ?? .null,
         "data": value["data"] ?? .null, "every": value["every"],
       ])
@@ -258,8 +257,7 @@ extension StoredPair {
       guard case .once(_, let plugin, let name)? = key, name.first != 1 else { return nil }
       let expiry = StoredExpiry.read(value) ?? 0
       return [
-        "plugin": .string(String(decoding: plugin, as: UTF8.self)),
-        "key": .string(String(decoding: name, as: UTF8.self)),
+        "plugin": .string(plugin.text), "key": .string(name.text),
         "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
       ]
     }
@@ -268,7 +266,7 @@ extension StoredPair {
   fileprivate var topic: JSONValue? {
     read { key, _ in
       guard case .membership(_, let plugin, let name)? = key else { return nil }
-      return .string(String(decoding: plugin, as: UTF8.self) + "/" + String(decoding: name, as: UTF8.self))
+      return .string(plugin.text + "/" + name.text)
     }
   }
 
@@ -291,7 +289,7 @@ extension StoredPair {
       guard case .parked(let subject, let sequence)? = key else { return nil }
       return .members([
         "id": .string(ParkedKey(subject: Array(subject), sequence: sequence).text), "plugin": value["plugin"] ?? .null,
-        "subject": .string(String(decoding: subject, as: UTF8.self)), "events": value["events"] ?? .array([]),
+        "subject": .string(subject.text), "events": value["events"] ?? .array([]),
         "failure": value["failure"] ?? .null, "at": value["at"] ?? .null, "tries": value["tries"] ?? .integer(1),
         "damaged": value["damaged"],
       ])

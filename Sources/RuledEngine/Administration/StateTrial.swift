@@ -84,7 +84,7 @@ extension StateTrial.Result {
     if index == reasons.endIndex { reasons.append(StateTrial.Reason(message: message)) }
     reasons[index].count += 1
     if reasons[index].subjects.count < StateTrial.mostSubjects {
-      reasons[index].subjects.append(String(decoding: subject, as: UTF8.self))
+      reasons[index].subjects.append(subject.text)
     }
   }
 

@@ -24,7 +24,7 @@ package enum StoreListing {
           more = true
           return false
         }
-        found.append(String(decoding: subject, as: UTF8.self))
+        found.append(subject.text)
         return true
       }
     } catch { throw error.requestError }

@@ -14,7 +14,7 @@ extension BoardTable {
         context.noteDamage(key, StoreError(.corrupt, "a board has another form"), malformed: true)
         return true
       }
-      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      let board = contents.board(name.text, of: plugin.text)
       (board.newest, board.durable) = (terms, terms)
       return true
     }
@@ -29,7 +29,7 @@ extension BoardTable {
     var found: [(plugin: String, name: String, generation: UInt64)] = []
     try store.scan(prefix: StoreKey.prefix(.board)) { key, value in
       if case .board(let plugin, let name)? = try? ParsedKey(key), let terms = Board.Terms(value) {
-        found.append((String(decoding: plugin, as: UTF8.self), String(decoding: name, as: UTF8.self), terms.generation))
+        found.append((plugin.text, name.text, terms.generation))
       }
       return true
     }
@@ -46,7 +46,7 @@ extension BoardTable {
         context.noteDamage(key, StoreError(.corrupt, "a place on a board has another form"), malformed: true)
         return true
       }
-      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      let board = contents.board(name.text, of: plugin.text)
       last = max(last, place.number)
       if generation > board.durable.generation {
         contents.discardPlaces(of: board)

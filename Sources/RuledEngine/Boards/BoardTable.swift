@@ -121,7 +121,7 @@ package final class BoardTable: Sendable {
   package func isOn(_ key: ParsedKey?, at now: Int64) -> Bool {
     guard case .place(_, let plugin, let name, let generation)? = key else { return false }
     return contents.withLock { contents in
-      let board = contents.find(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      let board = contents.find(name.text, of: plugin.text)
       let terms = board?.newest ?? Board.Terms()
       return generation == terms.generation && !terms.isOver(at: now)
     }
@@ -134,7 +134,7 @@ package final class BoardTable: Sendable {
     _ name: ByteView, of plugin: String, at now: Int64, _ body: (RankedPlaces, _ leastFirst: Bool) -> Result?
   ) -> Result? {
     contents.withLock { contents in
-      guard let board = contents.find(String(decoding: name, as: UTF8.self), of: plugin), !board.durable.isOver(at: now)
+      guard let board = contents.find(name.text, of: plugin), !board.durable.isOver(at: now)
       else { return nil }
       return body(board.places, board.durable.options.leastFirst)
     }

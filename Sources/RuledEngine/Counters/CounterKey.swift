@@ -10,8 +10,8 @@ package final class CounterKey: Hashable, Sendable {
   private let hash: UInt64
 
   init(name: ByteView, labels: ByteView) {
-    var name = String(decoding: name, as: UTF8.self)
-    var labels = String(decoding: labels, as: UTF8.self)
+    var name = name.text
+    var labels = labels.text
     hash = Self.hash(of: &name) &* 31 &+ Self.hash(of: &labels)
     self.name = name
     self.labels = labels

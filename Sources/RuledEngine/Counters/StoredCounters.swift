@@ -152,7 +152,7 @@ extension CounterTable {
       let counter = key.extracting(StoreKey.counterOwners.count...)
       if let end = counter.firstIndex(of: 0) {
         let owned = CounterKey.stored(name: counter.extracting(..<end), labels: counter.extracting((end + 1)...))
-        owners[owned] = String(decoding: value, as: UTF8.self)
+        owners[owned] = value.text
       }
       return true
     }

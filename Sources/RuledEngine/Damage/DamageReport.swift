@@ -142,7 +142,7 @@ extension DamageReport.Entry {
 extension DamageReport.Thing {
   var what: String {
     if isRange { return "some \(kind.nouns)" }
-    if kind == .daemon { return "the daemon's own '\(String(decoding: key.dropFirst(), as: UTF8.self))'" }
+    if kind == .daemon { return "the daemon's own '\(key.dropFirst().text)'" }
     return kind == .effect || kind == .once ? "an \(kind.noun)" : "a \(kind.noun)"
   }
 }

@@ -53,7 +53,7 @@ final class WorkerPlugins {
   func listeners(to type: ByteView) -> Listeners {
     let hash = hash64(type)
     if let known = listeners.find(type, hash: hash) { return known }
-    let found = Listeners(to: String(decoding: type, as: UTF8.self), hash: hash, in: catalog)
+    let found = Listeners(to: type.text, hash: hash, in: catalog)
     listeners.insert(found)
     return found
   }

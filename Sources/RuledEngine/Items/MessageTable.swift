@@ -238,7 +238,7 @@ final class MessageTable {
       sender = .plugin(plugin)
       delivered.sender = plugin.sender(in: context.senders)
     } else {
-      let name = String(decoding: name, as: UTF8.self)
+      let name = name.text
       sender = name.isEmpty ? .unnamed : .gone(name)
       delivered.sender = context.senders[name]
     }

@@ -178,7 +178,7 @@ final class ParkedEvents {
   func parts(of subject: Subject, plugin: String, event: JSONValue) throws(RequestError) -> [ParkedKey] {
     var same: [ParkedKey] = []
     let all: [ParkedKey] = try batches.readAll(.parked, of: subject.name).compactMap { entry in
-      guard let json = try? JSONValue(parsing: String(decoding: entry.value, as: UTF8.self)),
+      guard let json = try? JSONValue(parsing: entry.value.text),
         json["plugin"]?.stringValue == plugin, let first = json["events"]?.arrayValue?.first,
         first["id"] == event["id"], json["message_from"] == nil
       else { return nil }

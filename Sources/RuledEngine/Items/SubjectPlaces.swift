@@ -25,7 +25,7 @@ final class SubjectPlaces {
     now: Int64
   ) throws(RequestError) {
     try context.boards.withContents { (contents) throws(RequestError) in
-      let board = contents.board(String(decoding: name, as: UTF8.self), of: plugin)
+      let board = contents.board(name.text, of: plugin)
       var terms = board.newest
       if terms.isOver(at: now) {
         terms.renew(at: now)
@@ -87,7 +87,7 @@ final class SubjectPlaces {
 
   func score(on name: ByteView, of plugin: String, subject: Subject, now: Int64) throws(RequestError) -> Double? {
     try context.boards.withContents { (contents) throws(RequestError) in
-      let board = contents.board(String(decoding: name, as: UTF8.self), of: plugin)
+      let board = contents.board(name.text, of: plugin)
       guard !board.newest.isOver(at: now) else { return nil }
       writeKey(of: board, board.newest, subject)
       return try score(on: board, board.newest, subject, contents)
@@ -116,7 +116,7 @@ final class SubjectPlaces {
         guard case .place(_, let plugin, let board, _)? = key, context.boards.isOn(key, at: now),
           let place = Place(value)
         else { return nil }
-        return (String(decoding: plugin, as: UTF8.self), String(decoding: board, as: UTF8.self), place.score)
+        return (plugin.text, board.text, place.score)
       }
     }
   }
@@ -130,7 +130,7 @@ final class SubjectPlaces {
       for place in places {
         place.read { key, score in
           guard case .place(_, let plugin, let name, let generation)? = key else { return }
-          let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+          let board = contents.board(name.text, of: plugin.text)
           guard generation == board.newest.generation, !board.newest.isOver(at: now) else { return }
           value.removeAll()
           StoreKey.board(board.name, of: board.plugin, into: boardKey)
@@ -145,7 +145,7 @@ final class SubjectPlaces {
   /// Gives the subject a place, and its board the terms that it had, in the generation that it has here.
   func give(_ place: Place, on name: ByteView, of plugin: ByteView, _ terms: Board.Terms, _ subject: Subject) {
     context.boards.withContents { contents in
-      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      let board = contents.board(name.text, of: plugin.text)
       var terms = terms
       terms.generation = board.newest.generation
       writeKey(of: board, terms, subject)
@@ -168,7 +168,7 @@ final class SubjectPlaces {
       for entry in keys {
         entry.withView { entry in
           guard case .place(_, let plugin, let name, let generation)? = try? ParsedKey(entry) else { return }
-          let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+          let board = contents.board(name.text, of: plugin.text)
           var terms = board.newest
           guard generation == terms.generation else { return batches.current.writes.delete(entry) }
           if !terms.isOver(at: now) { terms.changed = now }

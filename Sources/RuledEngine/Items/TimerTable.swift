@@ -150,7 +150,7 @@ final class TimerTable {
     let id = given.id.map(JSONValue.string) ?? .string("timer \(given.name) of \(given.plugin)")
     JSONValue.members([
       "due": .integer(given.due.microseconds), "type": .string(given.type),
-      "subject": .string(String(decoding: subject.name, as: UTF8.self)), "id": id,
+      "subject": .string(subject.name.text), "id": id,
       "source": .string(given.source ?? "/"), "data": given.data, "every": given.every,
     ]).write(to: value)
     write(name, due: given.due.microseconds, of: plugin, subject)

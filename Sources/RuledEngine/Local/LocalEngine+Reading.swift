@@ -40,7 +40,7 @@ extension LocalEngine {
   /// The effects of a subject so far, in order, those for the client included: each as a sink gets it.
   package func effects(of subject: String) -> [JSONValue] {
     zip(changes, times).filter { $0.0.subject.elementsEqual(subject.utf8) }.flatMap { change, time -> [JSONValue] in
-      let text = "{" + String(decoding: change.members, as: UTF8.self) + "}"
+      let text = "{" + change.members.text + "}"
       return Self.delivered((try? JSONValue(parsing: text))?["effects"]?.arrayValue ?? [], of: subject, at: time)
     }
   }
@@ -67,7 +67,7 @@ extension LocalEngine {
   /// The decisions of all plugins on the last event of a subject, by plugin; nil when it had none.
   package func decided(of subject: String) -> JSONValue? {
     guard let last = changes.last(where: { $0.subject.elementsEqual(subject.utf8) }) else { return nil }
-    return (try? JSONValue(parsing: "{" + String(decoding: last.members, as: UTF8.self) + "}"))?["decisions"]
+    return (try? JSONValue(parsing: "{" + last.members.text + "}"))?["decisions"]
   }
 
   /// All places of a plugin's board, as `board.top` gives them.

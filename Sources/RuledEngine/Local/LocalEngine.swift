@@ -223,8 +223,8 @@ package final class LocalEngine {
 
   private func noteFailures() {
     guard let entry = takeRecorded(), !entry.failures.isEmpty else { return }
-    let type = (try? JSONValue(parsing: String(decoding: entry.event, as: UTF8.self)))?["type"]?.stringValue ?? ""
-    let list = try? JSONValue(parsing: "[\(String(decoding: entry.failures, as: UTF8.self))]")
+    let type = (try? JSONValue(parsing: entry.event.text))?["type"]?.stringValue ?? ""
+    let list = try? JSONValue(parsing: "[\(entry.failures.text)]")
     failures += (list?.arrayValue ?? []).map { ConsequentFailure(failure: $0, type: type, subject: entry.subject) }
   }
 

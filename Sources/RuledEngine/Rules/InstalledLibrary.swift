@@ -53,7 +53,7 @@ package enum InstalledLibrary {
       let argument = rest.drop { " (,".utf8.contains($0) }
       guard let quote = argument.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { continue }
       let name = argument.dropFirst().prefix { isLetter($0) }
-      if argument.dropFirst(1 + name.count).first == quote { names.insert(String(decoding: name, as: UTF8.self)) }
+      if argument.dropFirst(1 + name.count).first == quote { names.insert(name.text) }
     }
     return names
   }

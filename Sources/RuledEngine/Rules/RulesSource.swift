@@ -64,7 +64,7 @@ package struct RulesSource: Sendable {
         if let text = String(validating: file.text, as: UTF8.self) {
           object["text"] = .string(text)
         } else {
-          object["hex"] = .string(Self.hex(file.text))
+          object["hex"] = .string(file.text.hex)
         }
         return .object(object)
       })
@@ -79,16 +79,10 @@ package struct RulesSource: Sendable {
     }
   }
 
-  private static func hex(_ bytes: [UInt8]) -> String {
-    let buffer = ByteBuffer(capacity: 2 * bytes.count)
-    for byte in bytes { buffer.append(hex: byte) }
-    return buffer.text
-  }
-
   /// The bytes that an even number of hexadecimal digits stands for.
   private static func bytes(_ hex: String) -> [UInt8]? {
-    let digits = hex.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+    let digits = hex.utf8.compactMap(HexDigit.value)
     guard digits.count == hex.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
   }
 }

@@ -206,7 +206,7 @@ package final class PublicationQueue {
   }
 
   private func sender(of entry: Entry) -> MessageSender {
-    context.senders[String(decoding: entry.plugin, as: UTF8.self)]
+    context.senders[entry.plugin.text]
   }
 
   private func isInForce(_ name: [UInt8]) -> Bool {

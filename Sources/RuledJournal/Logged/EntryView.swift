@@ -77,22 +77,21 @@ struct EntryView {
 
   /// A copy that does not depend on the log or the block.
   var entry: JournalEntry {
-    func string(_ bytes: Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
     let buffer = ByteBuffer(capacity: 64)
     writeDigests(into: buffer)
     var digests: [JournalEntry.Digest] = []
     var reader = BlockReader(buffer.bytes)
     while !reader.isAtEnd, let plugin = reader.string(), let state = reader.word() {
-      digests.append(.init(plugin: string(plugin), state: state))
+      digests.append(.init(plugin: plugin.text, state: state))
     }
     withExtendedLifetime(buffer) {}
     let parts = parts
     return JournalEntry(
-      sequence: sequence, at: Timestamp(microseconds: at), now: Timestamp(microseconds: now), subject: string(subject),
-      version: version, revision: string(revision), origin: isKept ? .kept : origin, event: wholeEvent,
-      plugin: string(plugin), timer: string(timer), decisions: Array(parts.decisions), effects: Array(parts.effects),
+      sequence: sequence, at: Timestamp(microseconds: at), now: Timestamp(microseconds: now), subject: subject.text,
+      version: version, revision: revision.text, origin: isKept ? .kept : origin, event: wholeEvent,
+      plugin: plugin.text, timer: timer.text, decisions: Array(parts.decisions), effects: Array(parts.effects),
       failures: Array(parts.failures), digests: digests, consequences: consequences,
-      redacted: redacted.split(separator: 0).map { String(decoding: $0, as: UTF8.self) })
+      redacted: redacted.split(separator: 0).map(\.text))
   }
 
   private var isKept: Bool { origin == .message && KeptEvent.isOne(text) }

@@ -69,8 +69,7 @@ extension PluginVM {
     let data = try arguments.bytes(2, "an event's data")
     do throws(SchemaMismatch) { try host.checkData(data, ofType: type) } catch {
       let function = try arguments.text(0, "the function")
-      throw HostRefusal(
-        "\(function) of '\(String(decoding: type, as: UTF8.self))': \(error.path) \(error.detail)", kind: .value)
+      throw HostRefusal("\(function) of '\(type.text)': \(error.path) \(error.detail)", kind: .value)
     }
   }
 
@@ -149,7 +148,7 @@ extension PluginVM {
     guard name.count <= Self.nameBytes else {
       return HostRefusal("the name of data's file is longer than \(Self.nameBytes) bytes")
     }
-    let name = String(decoding: name, as: UTF8.self)
+    let name = name.text
     let hint = NearestName.hint(name, in: source.data.map(\.name))
     return HostRefusal("there is no '\(name)' in the plugin's folder\(hint)")
   }
@@ -294,7 +293,7 @@ extension SourceFile {
       return nil
     } catch {
       let start = text.prefix(error.offset).lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-      let column = 1 + String(decoding: text[start..<min(error.offset, text.count)], as: UTF8.self).count
+      let column = 1 + text[start..<min(error.offset, text.count)].text.count
       let why = error.reason == .syntax ? "" : ": \(error.message)"
       return LoadError(file: path, line: line(at: error.offset), "is not JSON from column \(column) on\(why)")
     }

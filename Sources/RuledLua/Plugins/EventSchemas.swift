@@ -24,9 +24,7 @@ package struct EventSchemas: Sendable {
   /// A plugin that does not see events of that source does not judge them. A closed declaration takes the members that another one declares.
   package func check(_ data: TapeValue?, source: ByteView) throws(SchemaMismatch) {
     for entry in entries {
-      let accepts =
-        entry.manifest.sources.isEmpty || entry.manifest.accepts(source: String(decoding: source, as: UTF8.self))
-      guard accepts else { continue }
+      guard entry.manifest.sources.isEmpty || entry.manifest.accepts(source: source.text) else { continue }
       let known = entry.declaration.isClosed ? entries.flatMap(\.declaration.data.names) : nil
       try entry.declaration.data.check(data, at: "data", onlyKnown: known)
     }

@@ -113,7 +113,7 @@ extension DataSchema {
     guard let known else { return }
     var all = value.members
     while let (name, _) = all.next() {
-      let text = String(decoding: name, as: UTF8.self)
+      let text = name.text
       guard !known.contains(text) else { continue }
       throw SchemaMismatch(path: "\(path).\(text.prefix(64))", detail: "is unknown" + NearestName.hint(text, in: known))
     }
@@ -124,7 +124,7 @@ extension DataSchema {
     var others: [String] = []
     if var all = data?.members {
       while others.count < 16, let (name, _) = all.next() {
-        let text = String(decoding: name, as: UTF8.self)
+        let text = name.text
         if !names.contains(text) { others.append(text) }
       }
     }

@@ -24,7 +24,7 @@ struct LuaLexer {
     guard let byte = peek() else { return token(.end, "<eof>", from: start) }
     if Self.isLetter(byte) {
       while let next = peek(), Self.isLetter(next) || next.isDigit { position += 1 }
-      let word = String(decoding: text[start..<position], as: UTF8.self)
+      let word = text[start..<position].text
       return token(Self.keywords.contains(word) ? .keyword : .name, word, from: start)
     }
     if byte.isDigit || byte == UInt8(ascii: ".") && peek(1)?.isDigit == true {
@@ -43,7 +43,7 @@ struct LuaLexer {
     position += 1
     if let next = peek(), Self.pairs.contains(where: { $0 == (byte, next) }) { position += 1 }
     if byte == UInt8(ascii: "."), position == start + 2, peek() == byte { position += 1 }
-    return token(.symbol, String(decoding: text[start..<position], as: UTF8.self), from: start)
+    return token(.symbol, text[start..<position].text, from: start)
   }
 
   private func token(_ kind: LuaToken.Kind, _ text: String, from start: Int) -> LuaToken {
@@ -112,7 +112,7 @@ struct LuaLexer {
         while peek(1 + count) == UInt8(ascii: "=") { count += 1 }
         if count == level, peek(1 + count) == UInt8(ascii: "]") {
           position += level + 2
-          return String(decoding: value, as: UTF8.self)
+          return value.text
         }
         value.append(byte)
         position += 1
@@ -134,7 +134,7 @@ struct LuaLexer {
       switch byte {
       case quote:
         position += 1
-        return String(decoding: value, as: UTF8.self)
+        return value.text
       case UInt8(ascii: "\n"), UInt8(ascii: "\r"): throw error("unfinished string")
       case UInt8(ascii: "\\"):
         position += 1
@@ -235,7 +235,7 @@ struct LuaLexer {
       }
     }
     if let byte = peek(), Self.isLetter(byte) { position += 1 }
-    return token(.number, String(decoding: text[start..<position], as: UTF8.self), from: start)
+    return token(.number, text[start..<position].text, from: start)
   }
 
   // MARK: Bytes

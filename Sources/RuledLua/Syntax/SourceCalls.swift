@@ -53,7 +53,7 @@ struct SourceCalls: Sendable {
     if let name = function.globalName, name == "ipairs" || name == "pairs", let argument = given.first {
       let place = Place(function: name, line: line)
       let isTelling = argument.range.count <= Self.longestArgument && !Self.constants.contains(argument.kind)
-      let written = isTelling ? String(decoding: text[argument.range], as: UTF8.self) : nil
+      let written = isTelling ? text[argument.range].text : nil
       arguments.updateValue(arguments.keys.contains(place) ? nil : written, forKey: place)
     }
     guard wrongPattern == nil, function.kind == .index, function.children[0].globalName == "text",

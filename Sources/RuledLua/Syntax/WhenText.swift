@@ -44,14 +44,14 @@ struct WhenText: Sendable {
 
   /// A part as it is written, on one line.
   func text(of part: Part) -> String {
-    String(decoding: source[part.range], as: UTF8.self).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    source[part.range].text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
   /// A name that occurs neither in a text nor among some names, so that nothing there can call its function, or take its place.
   private static func unusedName(in text: ArraySlice<UInt8>, _ names: [String]) -> String {
     let stem = "__part"
     let words = text.split { !($0 == UInt8(ascii: "_") || $0.isLetter || $0.isDigit) }
-    let used = Set(words.filter { $0.starts(with: stem.utf8) }.map { String(decoding: $0, as: UTF8.self) } + names)
+    let used = Set(words.filter { $0.starts(with: stem.utf8) }.map(\.text) + names)
     var number = 0
     while used.contains("\(stem)\(number)") { number += 1 }
     return "\(stem)\(number)"

@@ -96,7 +96,7 @@ extension PluginVM {
 
   /// The value that the VM shows as `text`; nil for a table or a function.
   private static func value(_ text: Operation.Bytes, isString: Bool) -> JSONValue? {
-    let text = String(decoding: text, as: UTF8.self)
+    let text = text.text
     if isString { return .string(text) }
     if text == "nil" { return .null }
     if let number = Double(text), !number.isFinite { return .string(text) }

@@ -70,7 +70,7 @@ package struct RuleEvent {
 extension rb_slice {
   var raw: ByteView { ByteView(start: bytes, count: length) }
 
-  var text: String { String(decoding: raw, as: UTF8.self) }
+  var text: String { raw.text }
 
   /// The slice that borrows `bytes`.
 

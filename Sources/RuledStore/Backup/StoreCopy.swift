@@ -1,3 +1,4 @@
+import Glibc
 import RuledCore
 
 /// A copy of a snapshot, to be opened and changed: RocksDB's tables, which never change, are linked, and all else is copied.

@@ -41,7 +41,7 @@ final class FolderLock: Sendable {
     withUnsafeTemporaryAllocation(byteCount: 32, alignment: 1) { room in
       let length = pread(descriptor, room.baseAddress, room.count, 0)
       let digits = room.prefix(max(length, 0)).prefix(while: \.isDigit)
-      return digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self)
+      return digits.isEmpty ? "unknown" : digits.text
     }
   }
 }

@@ -129,8 +129,7 @@ package enum ParsedKey {
     }
 
     var malformed: StoreError {
-      StoreError(
-        .corrupt, "a key of \(key.count) bytes has no known layout", underlying: String(decoding: key, as: UTF8.self))
+      StoreError(.corrupt, "a key of \(key.count) bytes has no known layout", underlying: key.text)
     }
   }
 }

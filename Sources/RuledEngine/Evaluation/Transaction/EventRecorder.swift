@@ -64,7 +64,7 @@ package final class EventRecorder {
     var digests: [JournalEntry.Digest] = []
     if let record = try? SubjectRecordView(transaction.nextRecord.bytes) {
       record.forEachPlugin { name, state in
-        digests.append(.init(plugin: String(decoding: name, as: UTF8.self), state: hash64(state.bytes, seed: 0)))
+        digests.append(.init(plugin: name.text, state: hash64(state.bytes, seed: 0)))
       }
     }
     noteCosts(of: transaction)
@@ -72,8 +72,8 @@ package final class EventRecorder {
     trace = explanation == .none ? [] : Array(transaction.trace.bytes)
     last = JournalEntry(
       sequence: 0, at: Timestamp(microseconds: event.now), now: Timestamp(microseconds: event.now),
-      subject: String(decoding: event.subject, as: UTF8.self), version: outcome.version,
-      revision: String(decoding: outcome.revision, as: UTF8.self), origin: retried == nil ? .client : .retry,
+      subject: event.subject.text, version: outcome.version, revision: outcome.revision.text,
+      origin: retried == nil ? .client : .retry,
       event: Array(event.text), plugin: retried.map { transaction.plugins.all[$0].loaded.name } ?? "",
       decisions: Array(outcome.decisions), effects: Array(outcome.effects), failures: Array(outcome.failures),
       digests: digests, consequences: UInt32(truncatingIfNeeded: transaction.consequences))

@@ -213,7 +213,7 @@ extension EventInput {
       buffer.append(text)
       return
     }
-    object["id"] = .string(String(decoding: id, as: UTF8.self))
+    object["id"] = .string(id.text)
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
     let instructions =
       origin.isFromClient
@@ -221,8 +221,8 @@ extension EventInput {
       : ["hops", "from", "due", "may_send", "may_publish", "sent_by", "run", "every"]
     for name in instructions { object[name] = nil }
     // A retry has the origin of the first time.
-    object["origin"] = origin.isFromClient ? nil : .string(String(decoding: originText, as: UTF8.self))
-    object["sender"] = sender.isEmpty ? nil : .string(String(decoding: sender, as: UTF8.self))
+    object["origin"] = origin.isFromClient ? nil : .string(originText.text)
+    object["sender"] = sender.isEmpty ? nil : .string(sender.text)
     JSONValue.object(object).write(to: buffer)
   }
 }

@@ -56,8 +56,7 @@ extension EventTransaction: RuleHost {
 
   func counters(prefix: ByteView, most: Int, into buffer: ByteBuffer, until isOver: () -> Bool) -> Bool {
     let counters = context.counters.select(
-      prefix: String(decoding: prefix, as: UTF8.self), most: most, now: event.now, with: batches.uncommitted,
-      until: isOver)
+      prefix: prefix.text, most: most, now: event.now, with: batches.uncommitted, until: isOver)
     guard let counters else { return false }
     var json = JSONWriter(buffer)
     json.beginArray()
@@ -119,7 +118,7 @@ extension EventTransaction {
     guard event.isInternal || !listeners.isInternal else {
       throw RequestError(
         .forbidden,
-        "only rules make events of the type '\(String(decoding: event.type, as: UTF8.self))'; "
+        "only rules make events of the type '\(event.type.text)'; "
           + "an administrator may send one with internal: true",
         details: ["detail": "made by rules only"])
     }

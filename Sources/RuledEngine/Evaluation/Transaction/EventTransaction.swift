@@ -356,7 +356,7 @@ final class EventTransaction {
     return RuleEvent(reading: subject?.name, state: state, now: event.now)
   }
 
-  func typeText(of queued: QueuedEvent) -> String { String(decoding: queue.type(of: queued), as: UTF8.self) }
+  func typeText(of queued: QueuedEvent) -> String { queue.type(of: queued).text }
 
   // MARK: Log
 
@@ -368,9 +368,9 @@ final class EventTransaction {
       let rule = operations.rule(at: index)
       context.log.write(
         LogLine(
-          LogLine.Level(rawValue: level) ?? .info, String(decoding: message, as: UTF8.self), plugin: vm.source.name,
-          rule: rules.indices.contains(rule) ? rules[rule].name : nil, event: eventID, subjectHash: subjectHash,
-          fields: String(decoding: fields, as: UTF8.self)))
+          LogLine.Level(rawValue: level) ?? .info, message.text, plugin: vm.source.name,
+          rule: rules.indices.contains(rule) ? rules[rule].name : nil, event: event.id.text,
+          subjectHash: subject.map { LogLine.hash(of: $0.name) }, fields: fields.text))
     }
   }
 

@@ -166,7 +166,7 @@ extension PluginRun {
         }
         if let problem = Self.problem(score ?? 0, plus: number) {
           throw failure(
-            .value, "board.add: the score on '\(String(decoding: board, as: UTF8.self))' \(problem)", at: index,
+            .value, "board.add: the score on '\(board.text)' \(problem)", at: index,
             in: operations, transaction)
         }
         scores[Array(board)] = (score ?? 0) + number

@@ -80,7 +80,7 @@ final class PluginRun {
     let loaded = plugin.loaded
     let queued = transaction.queue[index]
     if !loaded.manifest.sources.isEmpty {
-      let source = String(decoding: transaction.event.source, as: UTF8.self)
+      let source = transaction.event.source.text
       guard loaded.manifest.accepts(source: source) else {
         if transaction.event.isExplained {
           transaction.trace.skip(rules[...], of: loaded, reason: loaded.manifest.refusal(ofSource: source))
@@ -344,7 +344,7 @@ final class PluginRun {
       guard begun != .failed else { throw vm.failure(rule: nil) }
       let outer = (transaction.trace.type, transaction.trace.cause)
       if transaction.event.isExplained {
-        transaction.trace.type = String(decoding: type, as: UTF8.self)
+        transaction.trace.type = type.text
         transaction.trace.cause = (loaded.name, loaded.manifest.rules[vm.operations.rule(at: index)].name)
       }
       defer { (transaction.trace.type, transaction.trace.cause) = outer }

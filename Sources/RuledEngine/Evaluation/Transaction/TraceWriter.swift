@@ -159,7 +159,7 @@ final class TraceWriter {
   private func addReads(of rule: Int, in operations: Slice<Operations>, state: JSONValue, to entry: inout JSONObject) {
     let reads = operations.indices.compactMap { index -> String? in
       guard operations.base.rule(at: index) == rule, case .read(let path) = operations[index] else { return nil }
-      return String(decoding: path, as: UTF8.self)
+      return path.text
     }
     guard !reads.isEmpty else { return }
     entry["reads"] = Self.list(reads)
@@ -203,24 +203,24 @@ final class TraceWriter {
     func add(_ name: String, _ item: String) { items[name, default: []].append(item) }
     for operation in operations {
       switch operation {
-      case .decide(let name, _): add("decisions", Self.text(name))
-      case .emit(let effect): add("effects", Self.text(effect.id))
-      case .raise(let type, _, _, _): add("raised", Self.text(type))
+      case .decide(let name, _): add("decisions", name.text)
+      case .emit(let effect): add("effects", effect.id.text)
+      case .raise(let type, _, _, _): add("raised", type.text)
       case .shadowed(let name, let rule):
-        shadowed.append(["key": .string(Self.text(name)), "by": .string(plugin.manifest.rules[rule].name)])
-      case .send(let subject, let type, _): add("sends", "\(Self.text(type)) to \(value(subject))")
+        shadowed.append(["key": .string(name.text), "by": .string(plugin.manifest.rules[rule].name)])
+      case .send(let subject, let type, _): add("sends", "\(type.text) to \(value(subject))")
       case .setTimer(let name, let type, _, let due, let schedule):
         let repeats = schedule.isEmpty ? "" : ", and then each time of \(value(schedule))"
         let time = value(Timestamp(seconds: due).rfc3339)
-        add("timers", "\(value(name)): \(Self.text(type)) at \(time)\(repeats)")
+        add("timers", "\(value(name)): \(type.text) at \(time)\(repeats)")
       case .cancelTimer(let name): add("timers", "\(value(name)): cancelled")
-      case .count(let name, let labels, _, _): add("counts", "\(Self.text(name)) \(value(labels))")
+      case .count(let name, let labels, _, _): add("counts", "\(name.text) \(value(labels))")
       case .once(let key, _): add("once", value(key))
       case .place(let board, let placing, _):
         add("places", "\(value(board)): \(value(Self.text(placing)))")
       case .publish(let topic, let type, _, let except):
         let left = except.isEmpty ? "" : " except \(value(except))"
-        add("publishes", "\(Self.text(type)) to \(value(topic))\(left)")
+        add("publishes", "\(type.text) to \(value(topic))\(left)")
       case .joinTopic(let name): add("topics", "joins \(value(name))")
       case .leaveTopic(let name): add("topics", "leaves \(value(name))")
       case .forget(let all): add("forgets", all ? "the subject" : "the plugin's state of the subject")
@@ -246,15 +246,15 @@ final class TraceWriter {
       case .send(let subject, let type, _):
         let id = ConsequenceID.message(number: index - recorded, of: plugin.nameBytes, event, using: identity)
         found.append([
-          "kind": "message", "id": .string(id.text), "type": .string(Self.text(type)),
+          "kind": "message", "id": .string(id.text), "type": .string(type.text),
           "subject": .string(value(subject)),
         ])
       case .setTimer(let name, let type, _, let seconds, _):
         let due = ConsequenceID.due(seconds)
         let id = ConsequenceID.timer(name, due: due, of: plugin.nameBytes, event, using: identity)
         found.append([
-          "kind": "timer", "id": .string(id.text), "type": .string(Self.text(type)),
-          "subject": .string(Self.text(event.subject)), "due": .string(value(Timestamp(microseconds: due).rfc3339)),
+          "kind": "timer", "id": .string(id.text), "type": .string(type.text),
+          "subject": .string(event.subject.text), "due": .string(value(Timestamp(microseconds: due).rfc3339)),
         ])
       default: break
       }
@@ -264,9 +264,7 @@ final class TraceWriter {
 
   /// A text that a rule may have made of the state, or what stands for it where the client may not read states.
   private func value(_ text: String) -> String { event.explainsTexts ? text : "…" }
-  private func value(_ bytes: Operation.Bytes) -> String { value(Self.text(bytes)) }
-
-  private static func text(_ bytes: Operation.Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
+  private func value(_ bytes: Operation.Bytes) -> String { value(bytes.text) }
 
   private static func text(_ placing: Operation.Placing) -> String {
     switch placing {
