@@ -54,7 +54,8 @@ struct EventViewTests {
   }
 
   @Test(arguments: ["[]", "{}", "{\"a\":[1]}"])
-  func `An event may have 10,000 lists, objects and members at any depth, its attributes included`(value: String) throws {
+  func `An event may have 10,000 lists, objects and members at any depth, its attributes included`(value: String) throws
+  {
     let each = value.hasPrefix("{\"") ? 3 : 1
     let count = (10_000 - 5) / each  // beside the event, type, subject, data and the list
     func list(_ count: Int) -> String { "[" + Array(repeating: value, count: count).joined(separator: ",") + "]" }
