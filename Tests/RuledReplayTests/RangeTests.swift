@@ -69,6 +69,16 @@ import Testing
     #expect(try backtest(seen, since: 300).count == 1)
   }
 
+  @Test func `a range whose events have no base is refused, though rules came into force after its snapshot`() throws {
+    var seen = journal([0, 1, 2], snapshots: [(3, 3)])
+    seen.entries.removeFirst()
+    #expect(try backtest(seen).problem?.contains("nothing can be replayed") == true)
+    seen.entries.append(
+      JournalEntry(
+        sequence: 4, at: time(4), now: time(4), subject: "", version: 0, revision: "", origin: .rules, event: []))
+    #expect(try backtest(seen).problem?.contains("nothing can be replayed") == true)
+  }
+
   @Test func `a backtest begins from the last snapshot before the first event of its range`() throws {
     let seen = journal([240, 300, 250, 310], snapshots: [(0, 200), (1, 245), (2, 305), (3, 255)])
     #expect(

@@ -49,7 +49,7 @@ package final class JournalBacktest {
     self.temporary = temporary
     let base = try Self.base(of: source, since: since)
     snapshot = base
-    var (count, last, isRead) = (0, UInt64(0), true)
+    var (count, last, isRead, hasEvents) = (0, UInt64(0), true, false)
     var range = JournalRange()
     range.first = base.map { $0.sequence + 1 } ?? (source.first > 1 ? .max : 0)
     if let until {
@@ -67,6 +67,7 @@ package final class JournalBacktest {
     recorded = try RecordedHistory(source, in: range, isPlayed: contains) { entry in
       count += 1
       last = max(last, entry.sequence)
+      hasEvents = hasEvents || entry.isEvent
       if count & 1023 == 0 { isRead = shouldContinue(count) }
       return isRead
     }
@@ -74,7 +75,8 @@ package final class JournalBacktest {
     let gaps = source.gaps.filter { $0.last >= range.first && $0.first <= last }
     let before = try Self.withoutBase(in: source, range, since: since, until: until)
     self.gaps = (before.map { [$0] } ?? []) + gaps
-    guard count == 0, isRead else {
+    // Rules that came into force decide nothing.
+    guard !hasEvents, isRead else {
       problem = nil
       return
     }
