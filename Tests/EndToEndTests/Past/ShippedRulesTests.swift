@@ -18,7 +18,7 @@ extension EndToEnd {
       let chain = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
       let texts = (0..<count).map { "\"\($0)-\(String(repeating: "x", count: 90))\"" }
       return [
-        list(Array(repeating: "[]", count: count)), list(Array(repeating: "{\"a\":{}}", count: count / 2)),
+        list(Array(repeating: "[]", count: count)), list(Array(repeating: "{\"a\":{}}", count: count / 3)),
         list(Array(repeating: chain, count: count / depth)), list(texts),
         "{" + texts.map { "\($0.dropLast(46))\":\"\($0.dropFirst(1).prefix(45))\"" }.joined(separator: ",") + "}",
       ]

@@ -169,7 +169,7 @@ extension EndToEnd {
       for name in ["a", "b"] {
         #expect(try Client("\(folder.path)/\(name)").call("health")["status"] == "ready", "\(folder.read("log"))")
       }
-      #expect(folder.read("log").holds("serving on \(folder.path)/a, \(folder.path)/b"))
+      #expect(eventually { folder.read("log").holds("serving on \(folder.path)/a, \(folder.path)/b") })
     }
 
     @Test
