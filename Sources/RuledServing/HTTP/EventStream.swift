@@ -3,7 +3,7 @@ import RuledCore
 /// The body of the response to a client that watches: server-sent events, in chunks unless the client speaks HTTP/1.0; confined to the server's
 /// thread.
 ///
-/// It takes a watch's news and keeps them until the connection asks for the next chunk. The connection closes it, which ends their circle.
+/// It takes a watch's news and keeps them until the connection asks for the next chunk. Both refer to each other until the connection closes.
 final class EventStream: WatchReceiver {
   /// The most bytes of events that wait; beyond that, the watch waits, too.
   private static let mostBytes = 64 << 10
