@@ -1,5 +1,6 @@
 """Starts the real daemon for a test and speaks to it."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -25,14 +26,25 @@ def eventually(condition):
         time.sleep(0.02)
 
 
+def threads(process):
+    """The name of each thread of a process by its number. Threads that end meanwhile are left out."""
+    names = {}
+    for thread in os.listdir(f"/proc/{process}/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            names[int(thread)] = pathlib.Path(f"/proc/{process}/task/{thread}/comm").read_text().strip()
+    return names
+
+
 def hurry_shadow(process):
     """Gives the shadow of a daemon a share of the processors: by itself it gets what others leave, on a busy machine nothing. Needs root."""
     if os.geteuid():
         return
-    for task in pathlib.Path(f"/proc/{process}/task").iterdir():
-        if (task / "comm").read_text().strip() == "ruled-shadow":
-            os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
-            os.setpriority(os.PRIO_PROCESS, int(task.name), 0)
+    # The process or its shadow may end at any time.
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for thread, name in threads(process).items():
+            if name == "ruled-shadow":
+                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+                os.setpriority(os.PRIO_PROCESS, thread, 0)
 
 
 def web_client(socket):

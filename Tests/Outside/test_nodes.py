@@ -1,5 +1,6 @@
 """Nodes of ruled over one database: one owns the log of commits, the others follow, and take over when it dies. Nothing is lost or done twice."""
 
+import contextlib
 import ctypes.util
 import json
 import os
@@ -18,7 +19,7 @@ import time
 import httpx
 import pytest
 
-from daemon import PROGRAMS, ROOT, eventually, free_port, web_client
+from daemon import PROGRAMS, ROOT, eventually, free_port, threads, web_client
 from test_metrics import expressions, names, samples
 from throwaway_postgres import Postgres, is_installed
 
@@ -625,8 +626,7 @@ def test_without_certificates_a_standby_names_the_owner(tmp_path_factory):
                 reply = web.get("/v1/subjects")
                 assert reply.status_code == 503 and reply.json()["data"]["owner"] == owner.name
                 assert web.get("/livez").status_code == 200 and web.get("/readyz").status_code == 503
-            maps = pathlib.Path(f"/proc/{node.process.pid}/task")
-            assert "ruled-peers" not in [(task / "comm").read_text().strip() for task in maps.iterdir()]
+            assert "ruled-peers" not in threads(node.process.pid).values()
     finally:
         cluster.stop()
 
@@ -684,9 +684,11 @@ def test_a_read_that_came_while_the_owner_stood_still_is_not_of_the_past(cluster
 def test_reads_are_answered_while_a_commit_waits_for_the_database(cluster):
     owner, database = cluster.owners[0], cluster.database.process.pid
     readers = [Client(owner.socket) for _ in range(4)]
-    children = subprocess.run(["pgrep", "-P", str(database)], capture_output=True, text=True, check=True).stdout.split()
-    for process in [database, *map(int, children)]:
-        os.kill(process, signal.SIGSTOP)
+    os.kill(database, signal.SIGSTOP)  # Its children may end, but no new ones come.
+    children = [int(child) for child in subprocess.run(["pgrep", "-P", str(database)], capture_output=True, text=True, check=True).stdout.split()]
+    for child in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGSTOP)
     try:
         writer = Client(owner.socket)
         writer.send({"id": 1, "method": "event", "params": {"type": "tally.add", "subject": "w", "data": {"number": 1}}})
@@ -695,8 +697,9 @@ def test_reads_are_answered_while_a_commit_waits_for_the_database(cluster):
             assert "result" in answer or answer["error"]["data"]["code"] == "unavailable", "the lease may be over"
         assert not select.select([writer.socket], [], [], 0)[0], "the event still waits"
     finally:
-        for process in [database, *map(int, children)]:
-            os.kill(process, signal.SIGCONT)
+        for process in [*children, database]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
 
 
 def tool(node, *words):

@@ -1,5 +1,6 @@
 """The story of docs/changing-rules.md, played as somebody would who has just cloned the project: each command prints what the page says."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -12,9 +13,11 @@ PAGE = ROOT / "docs/changing-rules.md"
 
 
 def daemons(folder):
-    """The processes `ruled` that were started in a folder."""
-    found = subprocess.run(["pgrep", "-x", "ruled"], capture_output=True, text=True).stdout.split()
-    return [process for process in found if os.path.realpath(f"/proc/{process}/cwd") == str(folder)]
+    """The processes `ruled` that were started in a folder. Those of other tests may end at any time."""
+    for process in subprocess.run(["pgrep", "-x", "ruled"], capture_output=True, text=True).stdout.split():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if os.readlink(f"/proc/{process}/cwd") == str(folder):
+                yield process
 
 
 def test_the_story_of_changing_rules(tmp_path):
