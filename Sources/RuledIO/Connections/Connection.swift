@@ -116,7 +116,11 @@ package final class Connection {
   }
 
   /// Delivers no further line until `resumeLines`.
-  package func pauseLines() { isPausedByHandler = true }
+  package func pauseLines() {
+    isPausedByHandler = true
+    isPaused = true
+    if isOpen { queueForTickEnd() }
+  }
 
   package func resumeLines() {
     guard isPausedByHandler else { return }

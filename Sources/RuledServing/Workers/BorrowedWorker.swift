@@ -11,6 +11,7 @@ struct BorrowedWorker: ~Copyable {
   /// Executes requests about the worker's subjects on the thread of `borrower`.
   func serve(_ bundle: TextBundle, for borrower: Worker) {
     worker.evaluator.runOnThread(of: borrower.evaluator) { worker.executeRequests(in: bundle) }
+    worker.turnEnd = 0
   }
 
   /// Commits the writes of the requests and sends the replies; wakes the worker if that leaves it something to do.

@@ -62,7 +62,7 @@ final class PendingRequestBatch {
     return Array(buffer.bytes)
   }
 
-  /// Passes requests to `body`, which returns the bytes of a reply that this worker wrote: for up to `RequestBatches.turnTime`, up to
+  /// Passes requests to `body`, which returns the bytes of a reply that this worker wrote: for up to `RequestTurn.nanoseconds`, up to
   /// `RequestTurn.requests` of them, and until their replies take `RequestTurn.bytes`.
   ///
   /// Returns whether another turn follows in a later tick; otherwise nothing happens until replies come.
@@ -80,7 +80,7 @@ final class PendingRequestBatch {
         continue
       }
       if pending > 0, requestOwner == nil || requestOwner != owner { return false }
-      guard count < RequestTurn.requests, MonotonicClock.nanoseconds - start < RequestBatches.turnTime,
+      guard count < RequestTurn.requests, MonotonicClock.nanoseconds - start < RequestTurn.nanoseconds,
         writtenBytes - before < RequestTurn.bytes
       else {
         return requestOwner == worker || pending == 0
@@ -129,9 +129,6 @@ final class PendingRequestBatch {
 /// The worker takes no further line from a connection until the last request of its batch is executed or forwarded, so that requests keep their
 /// order.
 final class RequestBatches {
-  /// How long a turn of a batch may take in nanoseconds.
-  fileprivate static let turnTime: UInt64 = 2_000_000
-
   private let loop: EventLoop
   private let table: ConnectionTable
   private var batches: [UInt64: PendingRequestBatch] = [:]

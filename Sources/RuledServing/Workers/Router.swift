@@ -40,16 +40,21 @@ final class Router: ConnectionHandler {
       return queue(line, target(connection), subject: hash, owner: services.worker(forHash: hash))
     }
     executeOwnRequests()  // its requests came before this line
+    let target = target(connection)
+    guard !worker.waiting.contains(target.client) else { return worker.wait(for: line, to: target, isLine: true) }
+    let isTurnOver = worker.isTurnOver
     worker.noteStart()
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
+    case .batch where isTurnOver: worker.wait(for: line, to: target, isLine: true)
     case .single(.request(let request)):
+      if isTurnOver, Self.isAboutSubject(request.method) { return worker.wait(for: line, to: target, isLine: true) }
       countRequest(on: connection)
-      route(request, text: line, target: target(connection))
+      route(request, text: line, target: target)
     case .single(.invalid(let id, let error)): worker.replies.sendError(error, id: id, on: connection)
     case .invalid(let error): worker.replies.sendError(error, on: connection)
     case .batch(let batch):
       do throws(RequestError) {
-        let batch = try PendingRequestBatch(batch, target: target(connection), services: services, router: self)
+        let batch = try PendingRequestBatch(batch, target: target, services: services, router: self)
         countRequest(on: connection)
         worker.requestBatches.begin(batch, on: worker)
         if !batch.isForwarded { connection.pauseLines() }
@@ -128,19 +133,23 @@ final class Router: ConnectionHandler {
   /// The worker that executes a request behind those that it already has; nil for a request that another thread executes, or that reads the store:
   /// such a request depends on all earlier ones.
   func owner(of request: RequestView) -> Int? {
-    switch request.method {
-    case .state where PastParams.concerns(request): nil
-    case .event, .query, .state, .export, .forget: subject(of: request).map { services.worker(forHash: $0) } ?? index
-    default: nil
+    guard Self.isAboutSubject(request.method), request.method != .state || !PastParams.concerns(request) else {
+      return nil
+    }
+    return subject(of: request).map { services.worker(forHash: $0) } ?? index
+  }
+
+  private static func isAboutSubject(_ method: Method) -> Bool {
+    switch method {
+    case .event, .query, .state, .export, .forget: true
+    default: false
     }
   }
 
   /// The hash of the subject that a request is about, or nil when any worker can execute it.
   private func subject(of request: RequestView) -> UInt64? {
-    switch request.method {
-    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0) }
-    default: nil
-    }
+    guard Self.isAboutSubject(request.method) else { return nil }
+    return request.params?.member("subject")?.string.map { hash64($0) }
   }
 
   private func refusal(of request: RequestView, _ target: ReplyTarget) -> RequestError? {

@@ -5,13 +5,28 @@ import RuledWire
 
 /// Executing requests: from their text to the reply, which joins the commit batch.
 extension Worker {
-  /// Executes requests that this worker's router or another's has forwarded, in their order.
+  /// Executes requests that this worker's router or another's has forwarded, in their order; those wait for which the tick has no time.
   func executeRequests(in bundle: TextBundle) {
     let requests = bundle.texts
-    noteStart()
-    var large = LargeReplies()
-    for (index, request) in requests.enumerated() {
-      evaluator.prefetchSubjects(after: index, of: requests.count) { requests[$0].subject }
+    var executed = 0
+    if waiting.isEmpty {
+      noteStart()
+      var large = LargeReplies()
+      executed = execute(requests[...], in: bundle, until: turnEnd, &large)
+    }
+    for request in requests[executed...] {
+      wait(for: bundle.bytes(of: request), to: request.target, subject: request.subject)
+    }
+    pool.putBack(bundle)
+  }
+
+  /// Executes at least one request of a bundle, and goes on until a time; returns the index behind the last one.
+  private func execute(
+    _ requests: ArraySlice<TextBundle.Text>, in bundle: TextBundle, until end: UInt64, _ large: inout LargeReplies
+  ) -> Int {
+    for index in requests.indices {
+      evaluator.prefetchSubjects(after: index, of: requests.endIndex) { requests[$0].subject }
+      let request = requests[index]
       let text = bundle.bytes(of: request)
       if large.areTooMany(for: request.target) {
         refuseRequest(text, request.target)
@@ -19,8 +34,53 @@ extension Worker {
         large.note(execute(text, readable: text.count + LineFramer.padding, request.target), request.target)
       }
       submitIfFull()
+      if EngineClock.monotonic >= end { return index + 1 }
     }
-    pool.putBack(bundle)
+    return requests.endIndex
+  }
+
+  // MARK: Turns
+
+  /// Whether this tick has no time left for requests.
+  var isTurnOver: Bool { turnEnd > 0 && EngineClock.monotonic >= turnEnd }
+
+  /// Lets a request, or a line that the router has not read, wait for its client's next turn.
+  ///
+  /// The client's connection delivers no line until then.
+  func wait(for text: ByteView, to target: ReplyTarget, subject: UInt64 = 0, isLine: Bool = false) {
+    if waiting.isEmpty { loop.onNextTick {} }
+    guard waiting.add(text, to: target, subject: subject, isLine: isLine) else { return }
+    connection(of: target.client)?.pauseLines()
+  }
+
+  /// Gives a turn to each client whose requests wait, for as long as the tick has time.
+  func executeWaitingRequests() {
+    guard !waiting.isEmpty else { return }
+    turnEnd = 0
+    noteStart()
+    repeat {
+      guard let queue = waiting.removeNext() else { break }
+      let bundle = queue.bundle
+      if queue.executed < queue.count {
+        let end = min(turnEnd, EngineClock.monotonic + RequestTurn.nanoseconds)
+        queue.executed = execute(
+          bundle.texts[queue.executed..<queue.count], in: bundle, until: end, &queue.largeReplies)
+      }
+      if queue.executed < queue.count {
+        waiting.putBack(queue)
+      } else if let connection = connection(of: queue.client) {
+        if queue.endsWithLine, let line = bundle.texts.last {
+          router.receive(line: bundle.bytes(of: line), on: connection)
+        }
+        if !waiting.contains(queue.client) { connection.resumeLines() }
+      }
+    } while !isTurnOver
+    if !waiting.isEmpty { loop.onNextTick {} }
+  }
+
+  /// The connection of a client, if it is one of this worker's.
+  private func connection(of client: ReplyTarget.Client) -> Connection? {
+    client.receiver == .worker(index) ? table[ConnectionToken(raw: client.connection)] : nil
   }
 
   /// Refuses a request whose client gets too many replies at once.
@@ -34,7 +94,10 @@ extension Worker {
   }
 
   /// Notes the time at which the next requests begin: once for all requests executed together.
-  func noteStart() { begun = EngineClock.monotonic }
+  func noteStart() {
+    begun = EngineClock.monotonic
+    if turnEnd == 0 { turnEnd = begun + RequestTurn.tickNanoseconds }
+  }
 
   /// Parses a request, of which `readable` bytes may be read, and calls its method; returns the bytes of the reply.
   @discardableResult

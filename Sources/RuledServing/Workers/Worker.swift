@@ -19,6 +19,7 @@ final class Worker {
   let table: ConnectionTable
   let replies: ReplySender
   let requestBatches: RequestBatches
+  let waiting = WaitingRequests()
   let inbox: MessageInbox
   let pool = BundlePool()
   /// Parses forwarded requests of connections.
@@ -47,6 +48,8 @@ final class Worker {
   var lastCascade: UInt64 = 0
   /// When the requests under way began, in nanoseconds of the monotonic clock.
   var begun: UInt64 = 0
+  /// When this tick's time for requests is over; 0 before its first request.
+  var turnEnd: UInt64 = 0
   /// The number of clients' events and queries that it has executed.
   var executed: (events: Int, queries: Int) = (0, 0)
   /// The messages of this tick for other workers' subjects, by worker.
@@ -116,7 +119,9 @@ final class Worker {
   private func tick() {
     requestBatches.executeNextTurn(on: self)
     router.forwardRequests()
+    executeWaitingRequests()
     router.executeOwnRequests()
+    turnEnd = 0
     fireTimers()
     commitTick()
     if index == Self.publisher { bringPublications() }
@@ -207,7 +212,7 @@ final class Worker {
   func parser(for target: ReplyTarget) -> RequestParser { target.receiver == .http ? parserOfHTTP : parser }
 
   var isIdle: Bool {
-    evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty && dueTimers.isEmpty
+    evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty && dueTimers.isEmpty && waiting.isEmpty
   }
 
   func updateFigures() {

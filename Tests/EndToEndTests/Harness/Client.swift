@@ -72,6 +72,15 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
     }
   }
 
+  /// The number of lines that have come and were not read, without waiting; to be called once.
+  func countLines() -> Int {
+    var part = [UInt8](repeating: 0, count: 1 << 20)
+    while case let count = recv(descriptor, &part, part.count, Int32(MSG_DONTWAIT)), count > 0 {
+      buffer += part[..<count]
+    }
+    return buffer[start...].count { $0 == 10 }
+  }
+
   /// All lines up to the end of the stream.
   func remainingLines() -> [String] {
     var lines: [String] = []

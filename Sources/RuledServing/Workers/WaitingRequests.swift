@@ -1,0 +1,64 @@
+import RuledCore
+import RuledIO
+
+/// The requests of one worker that wait for their clients' turns, as a tick has time for some requests only.
+///
+/// Once a client has requests here, its later ones join them, so that they keep their order.
+final class WaitingRequests {
+  /// The requests of one client.
+  final class Queue {
+    let client: ReplyTarget.Client
+    private(set) var bundle = TextBundle()
+    /// The number of the bundle's requests that are executed.
+    var executed = 0
+    /// Whether the last text is a line of which the router knows nothing yet.
+    fileprivate(set) var endsWithLine = false
+    var largeReplies = LargeReplies()
+
+    fileprivate init(_ client: ReplyTarget.Client) { self.client = client }
+
+    /// The number of texts that are requests of this worker.
+    var count: Int { bundle.texts.count - (endsWithLine ? 1 : 0) }
+
+    /// Drops the executed requests once they are half of the bundle: a client that goes on sending may never see its queue empty.
+    fileprivate func dropExecuted() {
+      guard executed * 2 >= bundle.texts.count else { return }
+      let rest = TextBundle()
+      for text in bundle.texts[executed...] { rest.add(bundle.bytes(of: text), to: text.target, subject: text.subject) }
+      (bundle, executed) = (rest, 0)
+    }
+  }
+
+  private var queues: [ReplyTarget.Client: Queue] = [:]
+  /// The clients in the order of their turns.
+  private var order: [ReplyTarget.Client] = []
+
+  var isEmpty: Bool { queues.isEmpty }
+
+  func contains(_ client: ReplyTarget.Client) -> Bool { !queues.isEmpty && queues[client] != nil }
+
+  /// Adds a request, or a line that the router has not read.
+  ///
+  /// Returns whether it is the client's first one here.
+  func add(_ text: ByteView, to target: ReplyTarget, subject: UInt64 = 0, isLine: Bool = false) -> Bool {
+    let known = queues[target.client]
+    let queue = known ?? Queue(target.client)
+    if known == nil {
+      queues[target.client] = queue
+      order.append(target.client)
+    }
+    queue.bundle.add(text, to: target, subject: subject)
+    queue.endsWithLine = isLine
+    return known == nil
+  }
+
+  /// Removes the client whose turn it is; it comes back with `putBack` or another request.
+  func removeNext() -> Queue? { order.isEmpty ? nil : queues.removeValue(forKey: order.removeFirst()) }
+
+  /// Returns a client with requests left, for its next turn.
+  func putBack(_ queue: Queue) {
+    queue.dropExecuted()
+    queues[queue.client] = queue
+    order.append(queue.client)
+  }
+}

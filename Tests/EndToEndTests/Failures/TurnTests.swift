@@ -1,0 +1,59 @@
+import RuledCore
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// Clients that send many slow requests at once, beside others.
+  @Suite(.oneDaemon("it is about the turns of one process")) struct TurnTests {
+    private static let rules = [
+      "p/plugin.lua": """
+      plugin { name = "p", version = "1" }
+      local function work()
+        local sum = 0
+        for number = 1, 200000 do sum = sum + number end
+        return sum
+      end
+      rule "slow" { on = "slow", run = function(event, state) state.last = event.data.number; state.sum = work() end }
+      rule "quick" { on = "quick", run = function(event, state) state.n = (state.n or 0) + 1 end }
+      query "slow" (function(args) return { sum = work() } end)
+      """
+    ]
+
+    private static func request(_ form: String, _ number: Int) -> String {
+      switch form {
+      case "events":
+        """
+        {"jsonrpc":"2.0","id":\(number),"method":"event","params":{"type":"slow","subject":"a","data":{"number":\(number)}}}
+        """
+      case "events that have to be parsed":
+        """
+        {"params":{"data":{"number":\(number)},"subject":"a","type":"slow"},"method":"event","id":\(number),"jsonrpc":"2.0"}
+        """
+      case "queries":
+        """
+        {"jsonrpc":"2.0","id":\(number),"method":"query","params":{"name":"p.slow","subject":"a","args":{}}}
+        """
+      default: request(number % 2 == 0 ? "queries" : "events", number)
+      }
+    }
+
+    @Test(arguments: ["events", "events that have to be parsed", "queries", "events and queries"])
+    func `slow requests that a client sends at once leave others their turns and keep their order`(form: String) throws
+    {
+      let daemon = try RuledDaemon(rules: Self.rules, configuration: "workers = 1")
+      let (many, other) = (try daemon.client(), try daemon.client())
+      #expect(try other.event("quick", "b")["version"] == 1)
+      many.send((1...300).map { Self.request(form, $0) + "\n" }.joined())
+      #expect(try other.event("quick", "b")["version"] == 2)
+      #expect(try other.call("health")["status"] == "ready")
+      #expect(many.countLines() < 300, "the other client had to wait for all of them")
+      for number in 1...300 {
+        let line = try #require(many.line())
+        #expect(line.holds("\"id\":\(number),") && line.holds("result"), "\(line)")
+      }
+      if form == "queries" { return }
+      let last: JSONValue = form == "events and queries" ? 299 : 300
+      #expect(try other.call("state", ["subject": "a"])["plugins"]?["p"]?["last"] == last)
+    }
+  }
+}
