@@ -74,12 +74,7 @@ package final class EngineClock: Sendable {
   /// The time since the host was started, in microseconds.
   var elapsed: Int64 { script?.elapsed.load(ordering: .relaxed) ?? Self.elapsed }
 
-  /// A cheap clock, exact to a few milliseconds, as it is read for each event.
-  private static var elapsed: Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-  }
+  private static var elapsed: Int64 { Int64(coarse / 1000) }
 
   // MARK: The host
 
@@ -87,6 +82,15 @@ package final class EngineClock: Sendable {
 
   /// Nanoseconds of a monotonic clock, for measuring.
   package static var monotonic: UInt64 { MonotonicClock.nanoseconds }
+
+  /// Nanoseconds of the same clock, late by a few milliseconds: it is cheap, as it is read for each event.
+  package static var coarse: UInt64 {
+    @_effects(releasenone) get {
+      var time = timespec()
+      clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+      return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+  }
 
   /// The processor time of the calling thread, in microseconds.
   static var processorTime: Int64 {

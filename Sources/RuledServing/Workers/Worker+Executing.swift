@@ -34,7 +34,7 @@ extension Worker {
         large.note(execute(text, readable: text.count + LineFramer.padding, request.target), request.target)
       }
       submitIfFull()
-      if EngineClock.monotonic >= end { return index + 1 }
+      if EngineClock.coarse >= end { return index + 1 }
     }
     return requests.endIndex
   }
@@ -42,7 +42,7 @@ extension Worker {
   // MARK: Turns
 
   /// Whether this tick has no time left for requests.
-  var isTurnOver: Bool { turnEnd > 0 && EngineClock.monotonic >= turnEnd }
+  var isTurnOver: Bool { turnEnd > 0 && EngineClock.coarse >= turnEnd }
 
   /// Lets a request, or a line that the router has not read, wait for its client's next turn.
   ///
@@ -62,7 +62,7 @@ extension Worker {
       guard let queue = waiting.removeNext() else { break }
       let bundle = queue.bundle
       if queue.executed < queue.count {
-        let end = min(turnEnd, EngineClock.monotonic + RequestTurn.nanoseconds)
+        let end = min(turnEnd, EngineClock.coarse + RequestTurn.nanoseconds)
         queue.executed = execute(
           bundle.texts[queue.executed..<queue.count], in: bundle, until: end, &queue.largeReplies)
       }
