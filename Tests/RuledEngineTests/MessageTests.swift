@@ -40,7 +40,7 @@ import Testing
     let store = MemoryStore()
     let writes = WriteSet()
     for sequence in 1...3 as ClosedRange<UInt64> {
-      let key = StoreKey.bytes { StoreKey.message("user:2", sequence: sequence, into: $0) }
+      let key = StoreKey.bytes { StoreKey.numbered(.message, "user:2", sequence, into: $0) }
       let text =
         "{\"type\":\"got\",\"subject\":\"user:2\",\"id\":\"m\(sequence)\",\"data\":{\"n\":\(sequence)},\"hops\":1}"
       key.withView { key in Array(text.utf8).withView { writes.put(key, $0) } }
@@ -124,7 +124,7 @@ import Testing
     let store = MemoryStore()
     let writes = WriteSet()
     for (sequence, sender) in [(1, "gone"), (2, "p"), (3, "gone"), (4, "")] as [(UInt64, String)] {
-      let key = StoreKey.bytes { StoreKey.message("user:2", sequence: sequence, into: $0) }
+      let key = StoreKey.bytes { StoreKey.numbered(.message, "user:2", sequence, into: $0) }
       let by = sender.isEmpty ? "" : ",\"sent_by\":\"\(sender)\",\"may_send\":7"
       let text =
         "{\"type\":\"got\",\"subject\":\"user:2\",\"id\":\"m\",\"data\":{\"n\":\(sequence)},\"hops\":3,\"from\":\"user:1\"\(by)}"
@@ -157,7 +157,7 @@ import Testing
     ])
     engine.local.evaluator.catalog.plugins[0].runtime.suspend()
     let store = WriteSet()
-    let key = StoreKey.bytes { StoreKey.message("user:2", sequence: .max / 2, into: $0) }
+    let key = StoreKey.bytes { StoreKey.numbered(.message, "user:2", .max / 2, into: $0) }
     let text =
       "{\"type\":\"got\",\"subject\":\"user:2\",\"id\":\"m\",\"data\":{\"n\":2},\"hops\":1,\"from\":\"x\",\"may_send\":7,\"sent_by\":\"a\"}"
     key.withView { key in Array(text.utf8).withView { store.put(key, $0) } }

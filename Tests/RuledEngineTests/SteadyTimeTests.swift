@@ -135,7 +135,7 @@ import Testing
     let after = daemon.context.nextSequence()
     #expect(after > before)
     let set = WriteSet()
-    let effect = StoreKey.bytes { StoreKey.effect("s", sequence: after, into: $0) }
+    let effect = StoreKey.bytes { StoreKey.numbered(.effect, "s", after, into: $0) }
     let kept = StoreKey.bytes { StoreKey.daemon("time", into: $0) }
     effect.withView { set.put($0, ByteView("{}")) }
     kept.withView { set.delete($0) }

@@ -206,7 +206,7 @@ import Testing
       + "\"hops\":1,\"from\":\"author\",\"may_send\":9,\"sent_by\":\"p\"}}"
     try engine.adopt([:])
     let writes = WriteSet()
-    let key = StoreKey.bytes { StoreKey.publication(.max / 2, into: $0) }
+    let key = StoreKey.bytes { StoreKey.numbered(.publication, .max / 2, into: $0) }
     key.withView { key in Array(text.utf8).withView { writes.put(key, $0) } }
     try engine.store.commit(writes, durable: true)
     engine.local.evaluator.publications.noteMore([.max / 2])

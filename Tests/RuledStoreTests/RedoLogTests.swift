@@ -411,7 +411,7 @@ import Testing
       for subject in ["a", "ab", "b"] {
         let set = WriteSet()
         for name in ["x\(half)", "y\(half)"] {
-          set.put(StoreKey.bytes { StoreKey.once(subject, plugin: "p", key: name, into: $0) }, [1])
+          set.put(StoreKey.bytes { StoreKey.named(.once, subject, plugin: "p", name: name, into: $0) }, [1])
           set.put(
             StoreKey.bytes { StoreKey.outcome(expiring: 300, subject, source: "s", id: name, into: $0) }, [2])
         }
@@ -419,7 +419,7 @@ import Testing
       }
       if half == 0 { try store.compact() }
     }
-    let once = StoreKey.bytes { StoreKey.subjectPrefix(.once, "ab", into: $0) }
+    let once = StoreKey.prefix(.once, of: "ab")
     let outcomes = StoreKey.bytes { StoreKey.outcomePrefix(expiring: 300, "ab", into: $0) }
     for prefix in [once, outcomes] {
       let found = try store.pairs(from: prefix, to: StoreKey.upperBound(prefix))

@@ -35,22 +35,17 @@ struct StoreKeyTableTests {
           expiring: 0x1234_5678, subject, source: sample("source"), id: sample("id"), into: $0)
       } + key { StoreKey.outcome(expiring: 0x1234_5678, subject, digest: sample("digest"), into: $0) }
     case .earlierEvents: key { StoreKey.earlierEvents(subject, into: $0) }
-    case .outcomeIndex: key { StoreKey.outcomeIndex(subject, hash: number, into: $0) }
-    case .once: key { StoreKey.once(subject, plugin: plugin, key: sample("key"), into: $0) }
-    case .timer: key { StoreKey.timer(subject, plugin: plugin, name: name, into: $0) }
+    case .once: key { StoreKey.named(.once, subject, plugin: plugin, name: sample("key"), into: $0) }
+    case .timer, .membership: key { StoreKey.named(kind, subject, plugin: plugin, name: name, into: $0) }
     case .timerIndex: key { StoreKey.timerIndex(due: 5, subject, plugin: plugin, name: name, into: $0) }
-    case .message: key { StoreKey.message(subject, sequence: number, into: $0) }
+    case .outcomeIndex, .message, .effect, .parked: key { StoreKey.numbered(kind, subject, number, into: $0) }
     case .place:
       key { StoreKey.place(subject, plugin: plugin, board: sample("board"), generation: number, into: $0) }
     case .board: key { StoreKey.board(sample("board"), of: plugin, into: $0) }
-    case .effect: key { StoreKey.effect(subject, sequence: number, into: $0) }
-    case .parked: key { StoreKey.parked(subject, sequence: number, into: $0) }
     case .counter: key { StoreKey.counter(name, labels: sample("labels"), into: $0) }
-    case .membership: key { StoreKey.membership(subject, plugin: plugin, name: name, into: $0) }
     case .member: key { StoreKey.member(plugin: plugin, name: name, subject, into: $0) }
     case .memberCount: key { StoreKey.memberCount(plugin: plugin, name: name, worker: number, into: $0) }
-    case .publication: key { StoreKey.publication(number, into: $0) }
-    case .publicationCursor: key { StoreKey.publicationCursor(number, into: $0) }
+    case .publication, .publicationCursor: key { StoreKey.numbered(kind, number, into: $0) }
     case .daemon: key { StoreKey.daemon(name, into: $0) }
     }
   }

@@ -21,10 +21,10 @@ struct StoreKeyTests {
   }
 
   @Test func `a subject's prefix covers its keys and those of no other subject`() throws {
-    let prefix = StoreKey.bytes { StoreKey.subjectPrefix(.message, "ab", into: $0) }
+    let prefix = StoreKey.prefix(.message, of: "ab")
     let bound = try #require(StoreKey.upperBound(prefix))
     let keys = ["a", "ab", "ab!", "abc", "b"].flatMap { subject in
-      [0, 1, UInt64.max].map { number in StoreKey.bytes { StoreKey.message(subject, sequence: number, into: $0) } }
+      [0, 1, UInt64.max].map { number in StoreKey.bytes { StoreKey.numbered(.message, subject, number, into: $0) } }
     }
     let inside = keys.filter { !$0.lexicographicallyPrecedes(prefix) && $0.lexicographicallyPrecedes(bound) }
     #expect(inside == Array(keys[3..<6]))
@@ -41,21 +41,21 @@ struct StoreKeyTests {
     ("outcome 0 s  id", { StoreKey.outcome(expiring: 0, "s", source: "", id: "id", into: $0) }),
     ("outcome 4294967295 s #[0, 9]", { StoreKey.outcome(expiring: .max, "s", digest: [0, 9], into: $0) }),
     ("earlier s", { StoreKey.earlierEvents("s", into: $0) }),
-    ("index s 7", { StoreKey.outcomeIndex("s", hash: 7, into: $0) }),
-    ("once s p k\u{0}k", { StoreKey.once("s", plugin: "p", key: "k\u{0}k", into: $0) }),
-    ("timer s p n", { StoreKey.timer("s", plugin: "p", name: "n", into: $0) }),
+    ("index s 7", { StoreKey.numbered(.outcomeIndex, "s", 7, into: $0) }),
+    ("once s p k\u{0}k", { StoreKey.named(.once, "s", plugin: "p", name: "k\u{0}k", into: $0) }),
+    ("timer s p n", { StoreKey.named(.timer, "s", plugin: "p", name: "n", into: $0) }),
     ("due -7 s p n", { StoreKey.timerIndex(due: -7, "s", plugin: "p", name: "n", into: $0) }),
-    ("message s 0", { StoreKey.message("s", sequence: 0, into: $0) }),
-    ("effect s 258", { StoreKey.effect("s", sequence: 258, into: $0) }),
-    ("parked s 18446744073709551615", { StoreKey.parked("s", sequence: .max, into: $0) }),
+    ("message s 0", { StoreKey.numbered(.message, "s", 0, into: $0) }),
+    ("effect s 258", { StoreKey.numbered(.effect, "s", 258, into: $0) }),
+    ("parked s 18446744073709551615", { StoreKey.numbered(.parked, "s", .max, into: $0) }),
     ("place s p b 259", { StoreKey.place("s", plugin: "p", board: "b", generation: 259, into: $0) }),
     ("board p b", { StoreKey.board("b", of: "p", into: $0) }),
     ("counter c {}", { StoreKey.counter("c", labels: "{}", into: $0) }),
-    ("membership s p n", { StoreKey.membership("s", plugin: "p", name: "n", into: $0) }),
+    ("membership s p n", { StoreKey.named(.membership, "s", plugin: "p", name: "n", into: $0) }),
     ("member p n s", { StoreKey.member(plugin: "p", name: "n", "s", into: $0) }),
     ("members p n 7", { StoreKey.memberCount(plugin: "p", name: "n", worker: 7, into: $0) }),
-    ("publication 7", { StoreKey.publication(7, into: $0) }),
-    ("cursor 7", { StoreKey.publicationCursor(7, into: $0) }),
+    ("publication 7", { StoreKey.numbered(.publication, 7, into: $0) }),
+    ("cursor 7", { StoreKey.numbered(.publicationCursor, 7, into: $0) }),
     ("daemon clock", { StoreKey.daemon("clock", into: $0) }),
   ]
 

@@ -39,7 +39,7 @@ package enum StoreListing {
       return true
     }
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .place, .membership] {
-      let prefix = StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) }
+      let prefix = StoreKey.prefix(kind, of: subject)
       var any = false
       do throws(StoreError) {
         try context.store.scan(prefix: prefix) { key, value in
@@ -72,7 +72,7 @@ package enum StoreListing {
       guard let key = ParkedKey(text: after) else {
         throw RequestError.invalidParams(path: "params.after", "no such id")
       }
-      lower = StoreKey.bytes { StoreKey.parked(key.subject, sequence: key.sequence, into: $0) } + [0]
+      lower = StoreKey.bytes { StoreKey.numbered(.parked, key.subject, key.sequence, into: $0) } + [0]
     }
     var found: [JSONValue] = []
     var more = false

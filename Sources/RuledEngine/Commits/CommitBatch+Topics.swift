@@ -17,7 +17,7 @@ extension CommitBatch {
       case .leave(let member): member.withView { writes.delete($0) }
       case .publish(let publication):
         let number = context.nextSequence()
-        StoreKey.publication(number, into: key)
+        StoreKey.numbered(.publication, number, into: key)
         publication.text.withView { writes.put(key.bytes, $0) }
         numbered.append((number, publication.cascade))
       }

@@ -22,7 +22,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     }
 
     /// Its key in the store.
-    var key: [UInt8] { StoreKey.bytes { StoreKey.message(subject, sequence: sequence, into: $0) } }
+    var key: [UInt8] { StoreKey.bytes { StoreKey.numbered(.message, subject, sequence, into: $0) } }
   }
 
   /// Counts up; a later batch never becomes durable before an earlier one of the same worker.

@@ -166,21 +166,12 @@ final class BatchQueue {
     return found.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { StoredPair(key: $0.key, value: $0.value) }
   }
 
-  /// All keys of a kind that belong to a subject, with their values, in byte order.
+  /// All keys of a kind that belong to a subject, and to a plugin if there is one, with their values, in byte order.
   func readAll(
-    _ kind: StoreKey.Kind, of subject: ByteView, inStoreAlone: Bool = false
+    _ kind: StoreKey.Kind, of subject: ByteView, plugin: String? = nil, inStoreAlone: Bool = false
   ) throws(RequestError) -> [StoredPair] {
-    let prefix = StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) }
+    let prefix = StoreKey.prefix(kind, of: subject, plugin: plugin)
     return try readAll(prefix: prefix, of: subject, inStoreAlone: inStoreAlone)
-  }
-
-  /// Deletes all keys that begin with `prefix`, also those that are not yet durable.
-  ///
-  /// Each key is read and deleted by itself. So a read error fails this call alone, and the commit reads nothing.
-  func deleteAll(prefix: [UInt8], of subject: ByteView) throws(RequestError) {
-    for pair in try readAll(prefix: prefix, of: subject) {
-      pair.key.withView { current.writes.delete($0) }
-    }
   }
 
   /// Notes that a subject's key can't be read.

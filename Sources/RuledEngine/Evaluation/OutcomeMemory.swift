@@ -71,7 +71,7 @@ final class OutcomeMemory {
       return seconds
     }
     guard Int64(record.until.single) * 1_000_000 > now else { return nil }
-    StoreKey.outcomeIndex(subject.name, hash: identity, into: key)
+    StoreKey.numbered(.outcomeIndex, subject.name, identity, into: key)
     guard try batches.read(key.bytes, of: subject, into: value), let expiry = StoredExpiry.read(value.bytes) else {
       return nil
     }
@@ -154,7 +154,7 @@ final class OutcomeMemory {
 
   private func writeIndex(of event: RecentEvent, _ subject: Subject, _ until: inout RememberedUntil) {
     until.single = max(until.single, UInt64(event.seconds))
-    StoreKey.outcomeIndex(subject.name, hash: event.hash, into: key)
+    StoreKey.numbered(.outcomeIndex, subject.name, event.hash, into: key)
     value.removeAll()
     value.append(bigEndian: UInt64(event.seconds) * 1_000_000)
     batches.current.writes.put(key.bytes, value.bytes)

@@ -66,5 +66,5 @@ extension EffectKey {
     self.init(subject: Array(subject), sequence: sequence)
   }
 
-  package func write(to buffer: ByteBuffer) { StoreKey.effect(subject, sequence: sequence, into: buffer) }
+  package func write(to buffer: ByteBuffer) { StoreKey.numbered(.effect, subject, sequence, into: buffer) }
 }

@@ -90,7 +90,7 @@ final class MessageTable {
 
   func send(_ draft: Draft, to target: ByteView, of plugin: WorkerPlugin, _ event: EventInput) {
     let sequence = context.nextSequence()
-    StoreKey.message(target, sequence: sequence, into: key)
+    StoreKey.numbered(.message, target, sequence, into: key)
     value.removeAll()
     var json = JSONWriter(value)
     write(draft, to: target, allowance: draft.allowance, of: plugin, event, &json)
@@ -173,7 +173,7 @@ final class MessageTable {
     _ event: EventInput, data: ByteView, parked: JSONValue, of plugin: WorkerPlugin, to subject: Subject,
     sequence: UInt64
   ) {
-    StoreKey.message(subject.name, sequence: sequence, into: key)
+    StoreKey.numbered(.message, subject.name, sequence, into: key)
     value.removeAll()
     var json = JSONWriter(value)
     json.beginObject()
@@ -209,7 +209,7 @@ final class MessageTable {
   func take(
     _ message: CommitBatch.Message, of subject: Subject, butOf deferred: Set<String>
   ) throws(RequestError) -> Stored {
-    StoreKey.message(message.subject, sequence: message.sequence, into: key)
+    StoreKey.numbered(.message, message.subject, message.sequence, into: key)
     guard try batches.read(key.bytes, of: subject, into: value) else { return .gone }
     if !deferred.isEmpty, deferred.contains(document.sender(of: value.bytes)) { return .deferred }
     let root = try? document.parse(copyOf: value.bytes)

@@ -46,13 +46,14 @@ final class OnceKeys {
   }
 
   func removeAll(of plugin: String, subject: Subject) throws(RequestError) {
-    let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.once, subject.name, plugin: plugin, into: $0) }
-    try batches.deleteAll(prefix: prefix, of: subject.name)
+    for claim in try batches.readAll(.once, of: subject.name, plugin: plugin) {
+      claim.key.withView { batches.current.writes.delete($0) }
+    }
     subject.lastCommit = batches.current.number
   }
 
   private func writeKey(_ name: some KeyPart, of plugin: String, _ subject: Subject) {
-    StoreKey.once(subject.name, plugin: plugin, key: name, into: key)
+    StoreKey.named(.once, subject.name, plugin: plugin, name: name, into: key)
   }
 
   private func writeKey(effect id: ByteView, of plugin: String, _ subject: Subject) {

@@ -101,7 +101,7 @@ final class ParkedEvents {
   }
 
   private func writeKey(_ sequence: UInt64, of subject: Subject) {
-    StoreKey.parked(subject.name, sequence: sequence, into: key)
+    StoreKey.numbered(.parked, subject.name, sequence, into: key)
   }
 
   // MARK: Retrying

@@ -157,8 +157,7 @@ final class SubjectPlaces {
 
   func removeAll(of plugin: String, subject: Subject, now: Int64) throws(RequestError) {
     guard context.boards.withContents({ $0.mayHaveBoards(plugin) }) else { return }
-    let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.place, subject.name, plugin: plugin, into: $0) }
-    remove(try batches.readAll(prefix: prefix, of: subject.name).map(\.key), of: subject, now: now)
+    remove(try batches.readAll(.place, of: subject.name, plugin: plugin).map(\.key), of: subject, now: now)
   }
 
   /// Takes the subject off the boards of these keys of its places.

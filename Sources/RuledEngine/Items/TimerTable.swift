@@ -216,7 +216,7 @@ final class TimerTable {
   }
 
   func removeAll(of plugin: String, subject: Subject) throws(RequestError) {
-    let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.timer, subject.name, plugin: plugin, into: $0) }
+    let prefix = StoreKey.prefix(.timer, of: subject.name, plugin: plugin)
     for timer in try batches.readAll(prefix: prefix, of: subject.name) {
       batches.current.waitingTimers -= 1
       timer.key.withView { batches.current.writes.delete($0) }
@@ -283,7 +283,7 @@ final class TimerTable {
   }
 
   private func writeKey(_ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) {
-    StoreKey.timer(subject.name, plugin: plugin, name: name, into: key)
+    StoreKey.named(.timer, subject.name, plugin: plugin, name: name, into: key)
   }
 
   private func writeIndexKey(_ due: Int64, _ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) {

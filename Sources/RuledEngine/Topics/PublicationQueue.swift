@@ -187,22 +187,14 @@ package final class PublicationQueue {
 
   private func finish(_ index: Int) {
     let entry = entries.remove(at: index)
-    write(.publication, entry.number)
+    StoreKey.numbered(.publication, entry.number, into: key)
     batches.current.writes.delete(key.bytes)
     if entry.topic != nil, !entry.cursor.isEmpty {
-      write(.publicationCursor, entry.number)
+      StoreKey.numbered(.publicationCursor, entry.number, into: key)
       batches.current.writes.delete(key.bytes)
     }
     done.append(entry)
     mayHaveMore = true
-  }
-
-  private func write(_ kind: StoreKey.Kind, _ number: UInt64) {
-    if kind == .publication {
-      StoreKey.publication(number, into: key)
-    } else {
-      StoreKey.publicationCursor(number, into: key)
-    }
   }
 
   private func sender(of entry: Entry) -> MessageSender {
@@ -229,7 +221,7 @@ package final class PublicationQueue {
     let before = max(lastAnnounced, context.publications.lastBefore.load(ordering: .relaxed))
     var isFull = false
     var found: [Entry] = []
-    let first = StoreKey.bytes { StoreKey.publication(lastRead + 1, into: $0) }
+    let first = StoreKey.bytes { StoreKey.numbered(.publication, lastRead + 1, into: $0) }
     do throws(StoreError) {
       try context.scan(from: first, to: StoreKey.upperBound(StoreKey.prefix(.publication)), of: .publication) {
         key, value in
@@ -250,7 +242,7 @@ package final class PublicationQueue {
     } catch { throw error.requestError }
     for entry in found {
       var entry = entry
-      write(.publicationCursor, entry.number)
+      StoreKey.numbered(.publicationCursor, entry.number, into: key)
       if try batches.readCommitted(key.bytes, of: ByteView.empty, into: value) { entry.cursor = Array(value.bytes) }
       entries.append(entry)
     }
@@ -275,7 +267,7 @@ package final class PublicationQueue {
     _ index: Int, _ most: Int, until isOver: () -> Bool
   ) throws(RequestError) -> (count: Int, isWhole: Bool) {
     let entry = entries[index]
-    write(.publication, entry.number)
+    StoreKey.numbered(.publication, entry.number, into: key)
     guard try batches.readCommitted(key.bytes, of: ByteView.empty, into: stored) else { return (0, true) }
     let message = stored.bytes.rawMember("message")
     let delivery = Delivery(cascade: context.publications.cascade(of: entry.number), sender: sender(of: entry))
@@ -319,7 +311,7 @@ package final class PublicationQueue {
   private func note(_ subject: [UInt8], _ index: Int) {
     guard subject != entries[index].cursor else { return }
     entries[index].cursor = subject
-    write(.publicationCursor, entries[index].number)
+    StoreKey.numbered(.publicationCursor, entries[index].number, into: key)
     subject.withView { batches.current.writes.put(key.bytes, $0) }
   }
 
@@ -370,7 +362,7 @@ package final class PublicationQueue {
   /// Adds a message, whose text `write` appends, to the batch.
   private func send(to subject: [UInt8], _ delivery: Delivery, _ write: (ByteBuffer) -> Void) {
     let sequence = context.nextSequence()
-    StoreKey.message(subject, sequence: sequence, into: key)
+    StoreKey.numbered(.message, subject, sequence, into: key)
     value.removeAll()
     write(value)
     batches.current.writes.put(key.bytes, value.bytes)

@@ -60,8 +60,7 @@ final class TopicTable {
   }
 
   func leaveAll(of plugin: String, _ subject: Subject) throws(RequestError) {
-    let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.membership, subject.name, plugin: plugin, into: $0) }
-    try leave(try batches.readAll(prefix: prefix, of: subject.name), subject)
+    try leave(try batches.readAll(.membership, of: subject.name, plugin: plugin), subject)
   }
 
   /// Ends memberships of the subject, given by their keys.
@@ -89,7 +88,7 @@ final class TopicTable {
   }
 
   static func readNumber(_ value: ByteView) -> Int64? {
-    value.count == 8 ? Int64(bitPattern: UInt64(bigEndian: value.load(at: 0, as: UInt64.self))) : nil
+    value.number.map { Int64(bitPattern: $0) }
   }
 
   private func ownCount(
@@ -137,6 +136,6 @@ final class TopicTable {
   }
 
   private func writeKey(_ name: some KeyPart, _ plugin: some KeyPart, _ subject: Subject) {
-    StoreKey.membership(subject.name, plugin: plugin, name: name, into: key)
+    StoreKey.named(.membership, subject.name, plugin: plugin, name: name, into: key)
   }
 }

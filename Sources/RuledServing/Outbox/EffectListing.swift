@@ -241,9 +241,7 @@ final class EffectListing {
 
   private static func range(of subject: String?) -> KeyRange {
     guard let subject else { return (StoreKey.prefix(.effect), StoreKey.upperBound(StoreKey.prefix(.effect))) }
-    let prefix = StoreKey.bytes { buffer in
-      Array(subject.utf8).withView { StoreKey.subjectPrefix(.effect, $0, into: buffer) }
-    }
+    let prefix = StoreKey.prefix(.effect, of: subject)
     return (prefix, StoreKey.upperBound(prefix))
   }
 

@@ -66,7 +66,7 @@ extension MessageInbox {
     }
     try? store.scan(from: unreadable, to: end, skipping: note) { _, _ in false }
     guard let subject else { return end }
-    let start = StoreKey.bytes { StoreKey.subjectPrefix(.message, subject, into: $0) }
+    let start = StoreKey.prefix(.message, of: subject)
     // A search from the subject's first possible key meets the damage if it reaches that far.
     let isWhole =
       !start.lexicographicallyPrecedes(unreadable) && (try? store.scan(from: start, to: end) { _, _ in false }) != nil
@@ -75,7 +75,7 @@ extension MessageInbox {
 
   /// Whether a walk had to skip a message.
   func isInGap(_ message: MessageKey) -> Bool {
-    let key = Key(bytes: StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) })
+    let key = Key(bytes: StoreKey.bytes { StoreKey.numbered(.message, message.subject, message.sequence, into: $0) })
     return gaps.contains { $0.contains(key) }
   }
 
@@ -117,14 +117,14 @@ extension MessageInbox {
   }
 
   private static func keyAfterMessages(to subject: [UInt8]) -> [UInt8]? {
-    StoreKey.upperBound(StoreKey.bytes { StoreKey.subjectPrefix(.message, subject, into: $0) })
+    StoreKey.upperBound(StoreKey.prefix(.message, of: subject))
   }
 
   /// Lets a message go ahead of a backlog together with the earlier messages to its subject, unless these are more than `expeditedLimit`.
   func expedite(_ message: MessageKey) {
     var found: [MessageKey] = []
     var isReached = false
-    let prefix = StoreKey.bytes { StoreKey.subjectPrefix(.message, message.subject, into: $0) }
+    let prefix = StoreKey.prefix(.message, of: message.subject)
     try? services.context.store.scan(prefix: prefix) { key, _ in
       guard case .message(_, let sequence)? = try? ParsedKey(key), sequence <= message.sequence else { return false }
       isReached = sequence == message.sequence
@@ -181,7 +181,7 @@ extension MessageInbox {
     } catch { log(.error, "parked events can't be read from the store, so not all were tried again: \(error)") }
     for (index, parked) in found.enumerated() {
       guard index == 0 || now < end else {
-        next = StoreKey.bytes { StoreKey.parked(parked.subject, sequence: parked.sequence, into: $0) }
+        next = StoreKey.bytes { StoreKey.numbered(.parked, parked.subject, parked.sequence, into: $0) }
         break
       }
       _ = try? evaluator.retry(parked)

@@ -148,7 +148,7 @@ final class MessageInbox {
       if let sender = message.sender { countWaiting(sender, 1) }
       if let cascade = message.cascade { remember(cascade, awaiting: message.sequence) }
       if marks.isDue() {
-        marks.set(StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) })
+        marks.set(StoreKey.bytes { StoreKey.numbered(.message, message.subject, message.sequence, into: $0) })
       }
       add(
         MessageKey(subject: message.subject, sequence: message.sequence),
@@ -166,7 +166,7 @@ final class MessageInbox {
     case .notNeeded: walk = .needed(expressFirst: false)
     case .reading(let position, false):
       key.removeAll()
-      StoreKey.message(message.subject, sequence: message.sequence, into: key)
+      StoreKey.numbered(.message, message.subject, message.sequence, into: key)
       if key.bytes.lexicographicallyPrecedes(position) { walk = .reading(position: position, isDirty: true) }
     case .needed, .readingExpress, .reading: break
     }

@@ -83,7 +83,7 @@ package final class StoreCopy: Sendable {
     defer { try? store.close() }
     let found = WriteSet(capacity: 4096)
     let kinds = [StoreKey.Kind.record, .once, .timer, .message, .parked, .membership]
-    let prefixes = kinds.map { kind in StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) } }
+    let prefixes = kinds.map { kind in StoreKey.prefix(kind, of: subject) }
     for prefix in prefixes + [StoredValue(name: StoreKey.stepsName).key] {
       try store.scan(prefix: prefix) { key, value in
         found.put(key, value)

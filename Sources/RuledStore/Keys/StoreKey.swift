@@ -59,7 +59,7 @@ package enum StoreKey {
 
   @_effects(releasenone)
   package static func record(_ subject: some KeyPart, into buffer: ByteBuffer) {
-    subjectPrefix(.record, subject, into: buffer)
+    begin(.record, subject, in: buffer)
   }
 
   /// The bytes of the expiry in the key of a remembered outcome.
@@ -105,22 +105,22 @@ package enum StoreKey {
   }
 
   package static func earlierEvents(_ subject: some KeyPart, into buffer: ByteBuffer) {
-    subjectPrefix(.earlierEvents, subject, into: buffer)
+    begin(.earlierEvents, subject, in: buffer)
   }
 
-  /// The key that says when the outcome of an event expires, by the hash that the record knew the event by.
-  package static func outcomeIndex(_ subject: some KeyPart, hash: UInt64, into buffer: ByteBuffer) {
-    numbered(.outcomeIndex, subject, hash, into: buffer)
+  /// The key of a subject's item with a number: a message, an effect or a parked event; or of the time when the outcome of an event expires, by the hash
+  /// that the record knew the event by.
+  package static func numbered(_ kind: Kind, _ subject: some KeyPart, _ number: UInt64, into buffer: ByteBuffer) {
+    begin(kind, subject, in: buffer)
+    buffer.append(bigEndian: number)
   }
 
-  package static func once(_ subject: some KeyPart, plugin: some KeyPart, key: some KeyPart, into buffer: ByteBuffer) {
-    ofPlugin(.once, subject, plugin, key, into: buffer)
-  }
-
-  package static func timer(
-    _ subject: some KeyPart, plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer
+  /// The key of a plugin's item with a name, of a subject: a `once` key, a timer or a membership.
+  package static func named(
+    _ kind: Kind, _ subject: some KeyPart, plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer
   ) {
-    ofPlugin(.timer, subject, plugin, name, into: buffer)
+    begin(kind, in: buffer)
+    parts(subject, plugin, name, into: buffer)
   }
 
   /// The key by which a timer is found when it is due, in microseconds since 1970.
@@ -137,23 +137,9 @@ package enum StoreKey {
     buffer.append(bigEndian: UInt64(bitPattern: due) ^ (1 << 63))
   }
 
-  package static func message(_ subject: some KeyPart, sequence: UInt64, into buffer: ByteBuffer) {
-    numbered(.message, subject, sequence, into: buffer)
-  }
-
-  package static func effect(_ subject: some KeyPart, sequence: UInt64, into buffer: ByteBuffer) {
-    numbered(.effect, subject, sequence, into: buffer)
-  }
-
-  package static func parked(_ subject: some KeyPart, sequence: UInt64, into buffer: ByteBuffer) {
-    numbered(.parked, subject, sequence, into: buffer)
-  }
-
   /// The key of a counter; equal labels have the same text `labels`.
   package static func counter(_ name: some KeyPart, labels: some KeyPart, into buffer: ByteBuffer) {
-    begin(.counter, in: buffer)
-    name.appendPart(to: buffer)
-    buffer.append(0)
+    begin(.counter, name, in: buffer)
     labels.appendPart(to: buffer)
   }
 
@@ -161,29 +147,22 @@ package enum StoreKey {
   package static func place(
     _ subject: some KeyPart, plugin: some KeyPart, board: some KeyPart, generation: UInt64, into buffer: ByteBuffer
   ) {
-    ofPlugin(.place, subject, plugin, board, into: buffer)
+    named(.place, subject, plugin: plugin, name: board, into: buffer)
     buffer.append(0)
     buffer.append(bigEndian: generation)
   }
 
   package static func board(_ board: some KeyPart, of plugin: some KeyPart, into buffer: ByteBuffer) {
-    begin(.board, in: buffer)
-    plugin.appendPart(to: buffer)
-    buffer.append(0)
+    begin(.board, plugin, in: buffer)
     board.appendPart(to: buffer)
-  }
-
-  package static func membership(
-    _ subject: some KeyPart, plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer
-  ) {
-    ofPlugin(.membership, subject, plugin, name, into: buffer)
   }
 
   /// The key of a topic's member; without a subject, the prefix of all its members' keys.
   package static func member(
     plugin: some KeyPart, name: some KeyPart, _ subject: some KeyPart, into buffer: ByteBuffer
   ) {
-    ofPlugin(.member, plugin, name, subject, into: buffer)
+    begin(.member, in: buffer)
+    parts(plugin, name, subject, into: buffer)
   }
 
   package static func memberCount(plugin: some KeyPart, name: some KeyPart, worker: UInt64, into buffer: ByteBuffer) {
@@ -193,17 +172,14 @@ package enum StoreKey {
 
   /// The prefix of the keys of all workers' changes of a topic's member count.
   package static func memberCounts(plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer) {
-    ofPlugin(.memberCount, plugin, name, ByteView.empty, into: buffer)
+    begin(.memberCount, plugin, in: buffer)
+    name.appendPart(to: buffer)
+    buffer.append(0)
   }
 
-  /// The key of a publication under way, or of a message behind one; they are in order of their numbers.
-  package static func publication(_ number: UInt64, into buffer: ByteBuffer) {
-    begin(.publication, in: buffer)
-    buffer.append(bigEndian: number)
-  }
-
-  package static func publicationCursor(_ number: UInt64, into buffer: ByteBuffer) {
-    begin(.publicationCursor, in: buffer)
+  /// The key of a publication under way, of a message behind one, or of a publication's cursor; they are in order of their numbers.
+  package static func numbered(_ kind: Kind, _ number: UInt64, into buffer: ByteBuffer) {
+    begin(kind, in: buffer)
     buffer.append(bigEndian: number)
   }
 
@@ -230,48 +206,28 @@ package enum StoreKey {
     labels.appendPart(to: buffer)
   }
 
-  /// The prefix of all keys of that kind and subject, for kinds whose keys begin with a subject.
-  package static func subjectPrefix(_ kind: Kind, _ subject: some KeyPart, into buffer: ByteBuffer) {
-    begin(kind, in: buffer)
-    subject.appendPart(to: buffer)
-    buffer.append(0)
-  }
-
-  /// The prefix of all keys of that kind, subject and plugin, for `once`, `timer`, `place` and `membership`.
-  package static func pluginPrefix(
-    _ kind: Kind, _ subject: some KeyPart, plugin: some KeyPart, into buffer: ByteBuffer
-  ) {
-    subjectPrefix(kind, subject, into: buffer)
-    plugin.appendPart(to: buffer)
-    buffer.append(0)
-  }
-
   @inline(__always)
-  static func begin(_ kind: Kind, in buffer: ByteBuffer) {
+  private static func begin(_ kind: Kind, in buffer: ByteBuffer) {
     buffer.removeAll()
     buffer.append(kind.rawValue)
   }
 
-  /// Writes a kind and the three parts that follow it.
-  static func ofPlugin(
-    _ kind: Kind, _ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer
-  ) {
+  /// Writes a kind and the part that follows it, with its end.
+  private static func begin(_ kind: Kind, _ part: some KeyPart, in buffer: ByteBuffer) {
     begin(kind, in: buffer)
-    parts(subject, plugin, name, into: buffer)
+    part.appendPart(to: buffer)
+    buffer.append(0)
   }
 
   /// Appends three parts with a zero byte between them.
-  static func parts(_ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer) {
+  private static func parts(
+    _ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer
+  ) {
     subject.appendPart(to: buffer)
     buffer.append(0)
     plugin.appendPart(to: buffer)
     buffer.append(0)
     name.appendPart(to: buffer)
-  }
-
-  static func numbered(_ kind: Kind, _ subject: some KeyPart, _ sequence: UInt64, into buffer: ByteBuffer) {
-    subjectPrefix(kind, subject, into: buffer)
-    buffer.append(bigEndian: sequence)
   }
 }
 
@@ -296,6 +252,17 @@ extension StoreKey {
   }
 
   package static func prefix(_ kind: Kind) -> [UInt8] { [kind.rawValue] }
+
+  /// The prefix of all keys of that kind and subject, for kinds whose keys begin with a subject; of those of one plugin for `once`, `timer`, `place` and
+  /// `membership`.
+  package static func prefix(_ kind: Kind, of subject: some KeyPart, plugin: String? = nil) -> [UInt8] {
+    bytes { buffer in
+      begin(kind, subject, in: buffer)
+      guard let plugin else { return }
+      plugin.appendPart(to: buffer)
+      buffer.append(0)
+    }
+  }
 }
 
 /// A part of a key: text, an array of bytes, or borrowed bytes.

@@ -53,7 +53,7 @@ struct MessageInboxTests {
   {
     let writes = WriteSet()
     for message in messages {
-      let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
+      let key = StoreKey.bytes { StoreKey.numbered(.message, message.subject, message.sequence, into: $0) }
       key.withView { key in Array(message.text.utf8).withView { writes.put(key, $0) } }
     }
     try store.commit(writes, durable: true)
@@ -179,7 +179,7 @@ struct MessageInboxTests {
     let found = Signal<Int>()
     rig.workers.perform(on: rig.services.worker(for: Array("to".utf8))) { worker in
       let inbox = worker.inbox
-      inbox.marks.set(StoreKey.bytes { StoreKey.message(Array("to".utf8), sequence: 11, into: $0) })
+      inbox.marks.set(StoreKey.bytes { StoreKey.numbered(.message, Array("to".utf8), 11, into: $0) })
       inbox.begin([(senders["busy"], 10), (senders["p"], 1)])
       inbox.readPages(until: 0)
       while case .readingExpress = inbox.walk { inbox.readPages(until: 0) }
@@ -285,7 +285,7 @@ struct MessageInboxTests {
     let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings)
     defer { rig.stop() }
     let client = rig.client()
-    store.failReads(beginningWith: StoreKey.bytes { StoreKey.subjectPrefix(.message, "bad", into: $0) })
+    store.failReads(beginningWith: StoreKey.prefix(.message, of: "bad"))
     for n in 1...100 {
       client.send(Self.pass(n, from: "a", to: ["bad", "good"], n: n))
       #expect(client.receive(lines: 1).contains("\"version\":\(n)"))
@@ -359,7 +359,7 @@ struct MessageInboxTests {
     var expected: [String: [JSONValue]] = [:]
     var lost: Set<String> = []
     for (subject, sequence, n) in messages {
-      let key = StoreKey.bytes { StoreKey.message(subject, sequence: sequence, into: $0) }
+      let key = StoreKey.bytes { StoreKey.numbered(.message, subject, sequence, into: $0) }
       let isThere = key.withView { (try? damaged.get($0, into: ByteBuffer())) == true }
       if !isThere { lost.insert(subject) }
       if !lost.contains(subject) { expected[subject, default: []].append(.integer(Int64(n))) }
@@ -423,7 +423,7 @@ struct MessageInboxTests {
     let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
     defer { rig.stop() }
     let client = rig.client()
-    store.failReads(beginningWith: StoreKey.bytes { StoreKey.subjectPrefix(.message, "bad", into: $0) })
+    store.failReads(beginningWith: StoreKey.prefix(.message, of: "bad"))
     let waits = Self.pass(1, from: "a", to: ["bad"], n: 1).replacing(
       "\"id\":\"1\"", with: "\"id\":\"1\",\"wait\":\"cascade\"")
     let other = rig.client()
