@@ -191,31 +191,21 @@ final class ClusterMembership: ClusterMember {
 
   private func execute(_ params: ClusterParams) -> Result<JSONValue, RequestError> {
     let administration = ClusterAdministration(settings)
+    let result: Result<ClusterOverview, RequestError>
+    let news: String
     do throws(StoreError) {
       switch params {
       case .show: return .success(json(try administration.overview()))
       case .undrain(let name):
-        guard let overview = try administration.undrain(name) else { return .failure(Self.unknown(name)) }
-        log.info("node \(name) may own the log of commits again")
-        return .success(json(overview))
+        result = try administration.undrain(name)
+        news = "node \(name) may own the log of commits again"
       case .drain(let name, let force):
-        switch try administration.drain(name, force: force) {
-        case .success(let overview):
-          log.info("node \(name) is drained: it does not own the log of commits until 'rulectl cluster undrain'")
-          return .success(json(overview))
-        case .failure(.unknown): return .failure(Self.unknown(name))
-        case .failure(.alone(let reason)):
-          return .failure(
-            RequestError(
-              .unavailable, "nobody could take over after \(name): \(reason); wait for that, or use --force",
-              details: ["reason": .string(reason)]))
-        }
+        result = try administration.drain(name, force: force)
+        news = "node \(name) is drained: it does not own the log of commits until 'rulectl cluster undrain'"
       }
     } catch { return .failure(RequestError(.unavailable, "the database of the cluster can't be asked: \(error)")) }
-  }
-
-  private static func unknown(_ name: String) -> RequestError {
-    RequestError(.notFound, "the cluster has no node \(name); 'rulectl cluster' lists them")
+    if case .success = result { log.info(news) }
+    return result.map(json)
   }
 
   private func json(_ cluster: ClusterOverview) -> JSONValue {

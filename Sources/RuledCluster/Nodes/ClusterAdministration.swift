@@ -1,11 +1,5 @@
+package import RuledCore
 package import RuledStore
-
-package enum DrainRefusal: Error, Sendable, Equatable {
-  /// There is no node of that name.
-  case unknown
-  /// No other node could take over, for this reason.
-  case alone(String)
-}
 
 /// Shows a cluster and drains its nodes; each call opens a connection and waits for the database.
 package struct ClusterAdministration: Sendable {
@@ -23,20 +17,28 @@ package struct ClusterAdministration: Sendable {
   package func overview() throws(StoreError) -> ClusterOverview { try LogClient(settings).overview() }
 
   /// Makes a node give the log up and not own it again until `undrain`; refuses if no other node could take over, unless `force` is set.
-  package func drain(_ node: String, force: Bool) throws(StoreError) -> Result<ClusterOverview, DrainRefusal> {
+  package func drain(_ node: String, force: Bool) throws(StoreError) -> Result<ClusterOverview, RequestError> {
     let client = LogClient(settings)
     let before = try client.overview()
-    guard let target = before.nodes.first(where: { $0.identity.name == node }) else { return .failure(.unknown) }
-    if !force, let reason = Self.obstacle(to: target, in: before) { return .failure(.alone(reason)) }
+    guard let target = before.nodes.first(where: { $0.identity.name == node }) else { return Self.unknown(node) }
+    if !force, let reason = Self.obstacle(to: target, in: before) {
+      return .failure(
+        RequestError(
+          .unavailable, "nobody could take over after \(node): \(reason); wait for that, or use --force",
+          details: ["reason": .string(reason)]))
+    }
     try client.mark(node, drained: true)
     return .success(try client.overview())
   }
 
-  /// Lets a node own the log again; returns nil if there is no node of that name.
-  package func undrain(_ node: String) throws(StoreError) -> ClusterOverview? {
+  /// Lets a node own the log again.
+  package func undrain(_ node: String) throws(StoreError) -> Result<ClusterOverview, RequestError> {
     let client = LogClient(settings)
-    guard try client.mark(node, drained: false) else { return nil }
-    return try client.overview()
+    return try client.mark(node, drained: false) ? .success(try client.overview()) : Self.unknown(node)
+  }
+
+  private static func unknown(_ node: String) -> Result<ClusterOverview, RequestError> {
+    .failure(RequestError(.notFound, "the cluster has no node \(node); 'rulectl cluster' lists them"))
   }
 
   /// Stores why the process of a node can't go on, so that the other nodes show it; does nothing if it can't be stored.
