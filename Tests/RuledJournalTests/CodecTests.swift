@@ -25,7 +25,7 @@ import Testing
     }
     func part(_ index: Int) -> ByteView { bytes.bytes.extracting(ranges[index]) }
     var view = EntryView(
-      origin, Bool.random(using: &random) ? .lacksID : [], at: at,
+      origin: origin, flags: Bool.random(using: &random) ? .lacksID : [], at: at,
       now: Bool.random(using: &random) ? at : at - Int64.random(in: 1...5_000, using: &random), text: part(0))
     view.sequence = sequence
     view.version = UInt64.random(in: 0...1 << 40, using: &random)
@@ -89,7 +89,7 @@ import Testing
     }
     for (number, text) in texts.enumerated() {
       let parts = ByteBuffers(text, "user:\(1000 + (number + 1) % 7)", "r\(number / 50)", number == 40 ? "nowhere" : "")
-      var view = EntryView(.client, [], at: Int64(number), now: Int64(number), text: parts[0])
+      var view = EntryView(origin: .client, flags: [], at: Int64(number), now: Int64(number), text: parts[0])
       view.sequence = UInt64(number + 1)
       view.subject = number == 40 ? parts[3] : parts[1]
       view.revision = parts[2]

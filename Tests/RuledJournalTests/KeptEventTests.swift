@@ -27,7 +27,7 @@ import Testing
   @Test func `builds before it take the entry for a message, and no message is one`() throws {
     #expect(JournalEntry.Origin.kept.number == JournalEntry.Origin.message.number)
     func origin(_ text: [UInt8], _ origin: JournalEntry.Origin) -> JournalEntry.Origin {
-      text.withView { EntryView(origin, [], at: 0, now: 0, text: $0).entry.origin }
+      text.withView { EntryView(origin: origin, flags: [], at: 0, now: 0, text: $0).entry.origin }
     }
     let event = Self.text([1, 2], of: "user:1")
     #expect(origin(event, .message) == .kept && origin(event, .client) == .client)

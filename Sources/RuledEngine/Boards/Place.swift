@@ -4,14 +4,9 @@ package import RuledCore
 package struct Place: Equatable, Sendable {
   package let score: Double
   package let number: UInt64
+}
 
-  init(score: Double, number: UInt64) {
-    self.score = score
-    self.number = number
-  }
-
-  // MARK: As it is stored
-
+extension Place {
   /// The place with that value in the store; nil if it has another form.
   package init?(_ value: ByteView) {
     guard value.count == 16 else { return nil }

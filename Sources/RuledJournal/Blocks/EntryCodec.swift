@@ -158,13 +158,10 @@ struct EntryCodec {
       now &+= differs
     }
     guard let version = reader.varint(), let consequences = flags.contains(.hasConsequences) ? reader.word32() : 0
-    else {
-      return nil
-    }
-    var view = EntryView(origin, flags, at: at, now: now, text: .empty)
-    view.sequence = sequence
-    view.version = version
-    view.consequences = consequences
+    else { return nil }
+    let view = EntryView(
+      sequence: sequence, origin: origin, flags: flags, at: at, now: now, version: version, text: .empty,
+      consequences: consequences)
     return (view, first)
   }
 

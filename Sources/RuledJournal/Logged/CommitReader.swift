@@ -26,8 +26,9 @@ struct CommitReader {
 
   /// The entry of a head and the writes before it; nil if they do not belong together.
   private static func view(of head: EntryHead, _ writes: JournaledWrites, _ sequence: UInt64) -> EntryView? {
-    var view = EntryView(head, text: writes.text)
-    view.sequence = sequence
+    var view = EntryView(
+      sequence: sequence, origin: head.origin, flags: head.flags, at: head.at, now: head.now, text: writes.text,
+      consequences: head.consequences)
     switch head.origin {
     case .forget:
       view.subject = writes.text

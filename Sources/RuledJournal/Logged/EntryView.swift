@@ -40,19 +40,6 @@ struct EntryView {
     case digests(Bytes)
   }
 
-  init(_ head: EntryHead, text: Bytes) {
-    self.init(head.origin, head.flags, at: head.at, now: head.now, text: text)
-    consequences = head.consequences
-  }
-
-  init(_ origin: JournalEntry.Origin, _ flags: EntryHead.Flags, at: Int64, now: Int64, text: Bytes) {
-    self.origin = origin
-    self.flags = flags
-    self.at = at
-    self.now = now
-    self.text = text
-  }
-
   /// The parts of `results`: the decisions as the members of an object, effects and failures as the elements of arrays.
   var parts: (decisions: Bytes, effects: Bytes, failures: Bytes) {
     var reader = BlockReader(results)

@@ -24,7 +24,7 @@ enum LogFrame {
   /// The bytes of a file's block.
   static let block = 1 << 12
 
-  private static let magic = UInt64(littleEndian: 0x676F_6C64_656C_7572)
+  fileprivate static let magic = UInt64(littleEndian: 0x676F_6C64_656C_7572)
 
   enum Kind: UInt32 {
     /// A commit: its payload is `WriteRecords`.
@@ -40,7 +40,7 @@ enum LogFrame {
     /// The number of the file before it, 0 when it is the first.
     var predecessor: UInt64
     /// Where the file before it ends; 0 when a seal there says so, or when that is not known yet.
-    var predecessorEnd: Int
+    var predecessorEnd = 0
     /// The length that the file was given.
     var length: Int
 
@@ -53,36 +53,6 @@ enum LogFrame {
       base.storeBytes(of: UInt64(length).littleEndian, toByteOffset: 32, as: UInt64.self)
       let sum = hash64(ByteView(start: base, count: LogFrame.fileHeader - 8), seed: LogFrame.magic)
       base.storeBytes(of: sum.littleEndian, toByteOffset: LogFrame.fileHeader - 8, as: UInt64.self)
-    }
-
-    init(number: UInt64, predecessor: UInt64, predecessorEnd: Int = 0, length: Int) {
-      self.number = number
-      self.predecessor = predecessor
-      self.predecessorEnd = predecessorEnd
-      self.length = length
-    }
-
-    /// The header of an open file; nil when it has no whole one.
-    init?(of file: any StoreFile) throws(StoreError) {
-      guard try file.size() >= LogFrame.fileHeader else { return nil }
-      let room = UnsafeMutableRawBufferPointer.allocate(byteCount: LogFrame.fileHeader, alignment: 8)
-      defer { room.deallocate() }
-      try file.read(into: room, at: 0)
-      self.init(ByteView(room))
-    }
-
-    /// The header that a file's bytes begin with; nil when they don't begin with a whole one.
-    init?(_ bytes: ByteView) {
-      guard bytes.count >= LogFrame.fileHeader else { return nil }
-      func word(_ offset: Int) -> UInt64 {
-        UInt64(littleEndian: bytes.load(at: offset, as: UInt64.self))
-      }
-      let covered = bytes.extracting(..<(LogFrame.fileHeader - 8))
-      guard word(0) == LogFrame.magic, word(LogFrame.fileHeader - 8) == hash64(covered, seed: LogFrame.magic) else {
-        return nil
-      }
-      guard let end = Int(exactly: word(24)), let length = Int(exactly: word(32)) else { return nil }
-      self.init(number: word(8), predecessor: word(16), predecessorEnd: end, length: length)
     }
   }
 
@@ -154,5 +124,28 @@ enum LogFrame {
 
   private static func checksum(_ bytes: ByteView, offset: Int, number: UInt64) -> UInt64 {
     hash64(bytes, seed: number &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(offset))
+  }
+}
+
+extension LogFrame.FileHeader {
+  /// The header of an open file; nil when it has no whole one.
+  init?(of file: any StoreFile) throws(StoreError) {
+    guard try file.size() >= LogFrame.fileHeader else { return nil }
+    let room = ByteBuffer(capacity: LogFrame.fileHeader)
+    try file.read(LogFrame.fileHeader, at: 0, into: room)
+    defer { withExtendedLifetime(room) {} }
+    self.init(room.bytes)
+  }
+
+  /// The header that a file's bytes begin with; nil when they don't begin with a whole one.
+  init?(_ bytes: ByteView) {
+    guard bytes.count >= LogFrame.fileHeader else { return nil }
+    func word(_ offset: Int) -> UInt64 { UInt64(littleEndian: bytes.load(at: offset, as: UInt64.self)) }
+    let covered = bytes.extracting(..<(LogFrame.fileHeader - 8))
+    guard word(0) == LogFrame.magic, word(LogFrame.fileHeader - 8) == hash64(covered, seed: LogFrame.magic) else {
+      return nil
+    }
+    guard let end = Int(exactly: word(24)), let length = Int(exactly: word(32)) else { return nil }
+    self.init(number: word(8), predecessor: word(16), predecessorEnd: end, length: length)
   }
 }

@@ -16,21 +16,11 @@ struct LogRecovery {
     var note: String?
   }
 
-  private let files: any FileSystem
-  private let folder: String
-  private let manifest: LogManifest
-  private let settings: LogSettings
-  private let memory: SegmentMemoryPool
-
-  init(
-    _ files: any FileSystem, folder: String, manifest: LogManifest, settings: LogSettings, memory: SegmentMemoryPool
-  ) {
-    self.files = files
-    self.folder = folder
-    self.manifest = manifest
-    self.settings = settings
-    self.memory = memory
-  }
+  let files: any FileSystem
+  let folder: String
+  let manifest: LogManifest
+  let settings: LogSettings
+  let memory: SegmentMemoryPool
 
   /// Reads the log, and syncs each of its files once, as the bytes read may be in the page cache only.
   ///

@@ -43,7 +43,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     self.settings = settings
     self.manifest = manifest
     let memory = SegmentMemoryPool(settings)
-    let recovery = LogRecovery(files, folder: folder, manifest: manifest, settings: settings, memory: memory)
+    let recovery = LogRecovery(files: files, folder: folder, manifest: manifest, settings: settings, memory: memory)
     let recovered = try recovery.run { (segment) throws(StoreError) in
       try flush(segment)
       try manifest.change { $0.flushed = segment.number }

@@ -66,8 +66,7 @@ package final class RocksStore: StateStore {
       journal?.consume(LoggedCommits(segment, end: segment.end))
       try ingestion.ingest(segment, into: database)
     }
-    let flusher = SegmentFlusher(of: log, into: access, ingestion: ingestion, expiry: options.expiry, journal: journal)
-    self.flusher = flusher
+    flusher = SegmentFlusher(log: log, access: access, ingestion: ingestion, expiry: options.expiry, journal: journal)
     thread = Mutex(flushes ? try flusher.start() : nil)
   }
 

@@ -3,24 +3,13 @@ import RuledThreads
 
 /// Brings the sealed segments of the log into the database, in the background.
 struct SegmentFlusher {
-  private let log: RedoLog
-  private let access: DatabaseAccess
-  private let ingestion: SegmentIngestion
-  private let expiry: ExpiryFilter
-  private let journal: (any SegmentConsumer)?
+  let log: RedoLog
+  let access: DatabaseAccess
+  let ingestion: SegmentIngestion
+  let expiry: ExpiryFilter
+  let journal: (any SegmentConsumer)?
   /// Held while a segment moves from the log into the database.
   private let moving = Condition()
-
-  init(
-    of log: RedoLog, into access: DatabaseAccess, ingestion: SegmentIngestion, expiry: ExpiryFilter,
-    journal: (any SegmentConsumer)? = nil
-  ) {
-    self.log = log
-    self.access = access
-    self.ingestion = ingestion
-    self.expiry = expiry
-    self.journal = journal
-  }
 
   private static let backoff = Backoff(first: 250, longest: 10_000)
 

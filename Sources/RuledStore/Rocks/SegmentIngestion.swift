@@ -8,16 +8,10 @@ import RuledCore
 /// have a file of their own: their keys begin with a time, so that these files don't overlap and are hardly ever rewritten. All files of a segment are ingested
 /// together, and with them the segment's number, so that the database knows how far it has come.
 struct SegmentIngestion {
-  private let folder: String
-  private let files: any FileSystem
-  private let options: RocksOptions
-
-  /// An ingestion that makes its files in `folder`, which is on the database's file system.
-  init(folder: String, files: any FileSystem, options: RocksOptions) {
-    self.folder = folder
-    self.files = files
-    self.options = options
-  }
+  /// Where it makes its files, on the database's file system.
+  let folder: String
+  let files: any FileSystem
+  let options: RocksOptions
 
   /// The number of the last segment that the database ingested.
   static let flushed = StoredValue(name: "drained")

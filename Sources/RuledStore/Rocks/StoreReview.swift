@@ -30,7 +30,8 @@ package enum StoreReview {
     defer { withExtendedLifetime(database) {} }
     let settings = LogSettings()
     let recovery = LogRecovery(
-      files, folder: opening.logFolder, manifest: manifest, settings: settings, memory: SegmentMemoryPool(settings))
+      files: files, folder: opening.logFolder, manifest: manifest, settings: settings,
+      memory: SegmentMemoryPool(settings))
     _ = try recovery.run { _ in }
     guard readsAll else { return }
     let cursor = RocksCursor(database, below: nil)
