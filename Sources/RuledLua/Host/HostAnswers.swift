@@ -41,10 +41,10 @@ struct HostAnswers {
   }
 
   /// Adds a JSON value; it must be the only result with bytes.
-  mutating func add(json value: JSONValue, frozen: Bool = false) {
+  mutating func add(json value: JSONValue) {
     buffer.removeAll()
     value.write(to: buffer)
-    addBuffer(frozen ? RB_JSON_FROZEN : RB_JSON)
+    addBuffer(RB_JSON)
   }
 
   /// Replaces the results with an error.
@@ -53,12 +53,16 @@ struct HostAnswers {
     buffer.append(contentsOf: refusal.message)
     count = 0
     addBuffer(RB_STRING)
-    let kinds: [Failure.Kind] = [.error, .instructions, .memory, .time, .state, .value, .cycle]
-    results[0].integer = Int64(kinds.firstIndex(of: refusal.kind) ?? 0)
+    results[0].integer = Int64(Failure.Kind.native.firstIndex(of: refusal.kind) ?? 0)
   }
 
   private mutating func add(_ value: rb_value) {
     results[count] = value
     count += 1
   }
+}
+
+extension Failure.Kind {
+  /// The kinds by the numbers that they have in C.
+  static let native: [Failure.Kind] = [.error, .instructions, .memory, .time, .state, .value, .cycle]
 }

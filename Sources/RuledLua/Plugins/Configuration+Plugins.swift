@@ -6,7 +6,7 @@ extension Configuration {
     let configured = plugins.keys.sorted().map { (path: ["plugins", $0], name: $0) }
     let named = manifests.flatMap { manifest in
       manifest.declaredSettings.compactMap { declaration -> (path: [String], name: String)? in
-        guard case .plugin = declaration.type, let settings = plugins[manifest.name]?.settings,
+        guard case .text(.plugin) = declaration.type, let settings = plugins[manifest.name]?.settings,
           let name = Self.text(in: settings, at: declaration.keys), name != "",
           name != Self.text(in: manifest.ownSettings, at: declaration.keys)
         else { return nil }

@@ -86,7 +86,7 @@ extension SettingDeclaration {
   /// The measure that `least` and `greatest` limit, with the beginning of a message and the unit.
   private func size(of value: JSONValue) -> (Double, what: String, unit: String)? {
     switch (type, value) {
-    case (.duration, .string(let text)):
+    case (.text(.duration), .string(let text)):
       let duration = DurationText.parse(text, allowsZero: true) ?? 0
       return (Double(duration) / Double(Limits.second), "must be", " seconds")
     case (_, .string(let text)): return (Double(text.count), "must have a length of", "")

@@ -3,18 +3,19 @@ import RuledCore
 enum SettingType: Sendable {
   /// One of the types of events' data, or a list or a record of them.
   case data(DataType)
-  case zone
-  /// Such as `1h30m`.
-  case duration
-  case host
-  /// An http or https URL.
-  case url
-  /// The name of a plugin; all names are known once all plugins are loaded.
-  case plugin
+  /// A text of that form.
+  case text(Form)
 
-  private static let named: [(name: String, type: SettingType)] = [
-    ("zone", .zone), ("duration", .duration), ("host", .host), ("url", .url), ("plugin", .plugin),
-  ]
+  enum Form: String, CaseIterable {
+    case zone
+    /// Such as `1h30m`.
+    case duration
+    case host
+    /// An http or https URL.
+    case url
+    /// The name of a plugin; all names are known once all plugins are loaded.
+    case plugin
+  }
 
   /// The type that a plugin wrote, without the `?` after a name.
   init(_ written: JSONValue, at path: String) throws(SchemaError) {
@@ -22,12 +23,12 @@ enum SettingType: Sendable {
       self = .data(try DataType(table: written, at: path))
       return
     }
-    if let found = Self.named.first(where: { $0.name == name }) {
-      self = found.type
+    if let form = Form(rawValue: name) {
+      self = .text(form)
     } else if let type = DataType(named: Substring(name)) {
       self = .data(type)
     } else {
-      let names = DataType.names + Self.named.map(\.name)
+      let names = DataType.names + Form.allCases.map(\.rawValue)
       let hint = NearestName.hint(name, in: names, otherwise: "types are \(names.joined(separator: ", "))")
       throw SchemaError("\(path): there is no type '\(name)'\(hint)")
     }
@@ -42,21 +43,17 @@ enum SettingType: Sendable {
   var text: String {
     switch self {
     case .data(let type): type.text
-    case .zone: "zone"
-    case .duration: "duration"
-    case .host: "host"
-    case .url: "url"
-    case .plugin: "plugin"
+    case .text(let form): form.rawValue
     }
   }
 
   /// The path where a value differs from the type, and the problem; nil if it does not.
   func mismatch(_ value: JSONValue, at path: SettingPath, zones: ZoneDatabase) -> SettingMismatch? {
     if case .data(let type) = self { return type.mismatch(value, at: path) }
+    guard case .text(let form) = self else { return nil }
     let text = value.stringValue
     let isRight =
-      switch self {
-      case .data: true
+      switch form {
       // Without the host's files no zone is known; `health` says so.
       case .zone: text.map { (try? zones.knows($0)) ?? true }
       case .duration: text.map { DurationText.parse($0, allowsZero: true) != nil }
@@ -66,8 +63,8 @@ enum SettingType: Sendable {
       }
     if isRight == true { return nil }
     let wanted =
-      switch self {
-      case .data, .zone: "the name of a time zone, such as \"Europe/Berlin\""
+      switch form {
+      case .zone: "the name of a time zone, such as \"Europe/Berlin\""
       case .duration: "a duration such as \"1h30m\""
       case .host: "the name of a host, such as \"app.example.com\""
       case .url: "an http or https URL"

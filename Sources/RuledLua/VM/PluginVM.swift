@@ -169,11 +169,9 @@ package final class PluginVM {
     let native = rb_failure_of(handle)
     if lacksZones, native.kind == RB_KIND_ERROR {
       return Failure(
-        plugin: source.name, rule: rule, kind: .error, message: "this host has no time zone files; install tzdata",
-        file: nil, line: nil)
+        plugin: source.name, rule: rule, kind: .error, message: "this host has no time zone files; install tzdata")
     }
-    let kinds: [Failure.Kind] = [.error, .instructions, .memory, .time, .state, .value, .cycle]
-    let kind = kinds[Int(native.kind.rawValue)]
+    let kind = Failure.Kind.native[Int(native.kind.rawValue)]
     return Failure(
       plugin: source.name, rule: rule, kind: kind, message: native.message.text,
       file: native.file.length > 0 ? native.file.text : nil, line: native.line > 0 ? Int(native.line) : nil)

@@ -73,7 +73,6 @@ extension rb_slice {
   var text: String { raw.text }
 
   /// The slice that borrows `bytes`.
-
   init(_ bytes: ByteView) {
     self.init(bytes: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), length: bytes.count)
   }
