@@ -1,4 +1,3 @@
-import Glibc
 import RuledCluster
 import RuledCore
 import RuledEngine

@@ -2,9 +2,7 @@ import RuledCluster
 import RuledCore
 import RuledEngine
 import RuledIO
-import RuledJSON
 import RuledJournal
-import RuledPeers
 import RuledServing
 import RuledStore
 import RuledThreads

@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 import RuledIO
 import RuledServing

@@ -1,7 +1,5 @@
 import RuledCore
 import RuledIO
-import RuledJSON
-import RuledPeers
 import RuledServing
 import RuledWire
 

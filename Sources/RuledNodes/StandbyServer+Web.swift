@@ -1,6 +1,4 @@
-import RuledCore
 import RuledIO
-import RuledPeers
 import RuledServing
 import RuledWire
 

@@ -1,10 +1,7 @@
-import Glibc
 import RuledCluster
 import RuledCore
 import RuledEngine
 import RuledIO
-import RuledJSON
-import RuledPeers
 import RuledServing
 import RuledStore
 import RuledThreads

@@ -1,8 +1,6 @@
-import Glibc
 import RuledCore
 package import RuledStore
 import RuledThreads
-import Synchronization
 
 /// A node of a cluster: renews its lease, plays the log back that the owner writes, and takes over when the owner's lease is over.
 package final class ClusterNode: @unchecked Sendable {  // `lock` guards what changes

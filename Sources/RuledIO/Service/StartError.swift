@@ -1,4 +1,3 @@
-internal import Glibc
 package import RuledCore
 
 package struct StartError: Error, CustomStringConvertible {

@@ -1,5 +1,3 @@
-import RuledCore
-
 /// Divides the subjects of a replay into lanes that no recorded message joins, so that lanes can be replayed side by side.
 ///
 /// Subjects that send each other messages, directly or through others, are in one lane. Which one depends on the record alone, not on how

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJournal
 package import RuledReplay
 
 /// Explains some of the events that came out differently, for a report's page: of each decision, and of the subjects that changed most.

@@ -1,5 +1,4 @@
 import CLinux
-import Glibc
 import RuledCore
 import RuledEngine
 import RuledStore

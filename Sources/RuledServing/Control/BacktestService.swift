@@ -1,8 +1,5 @@
-import Glibc
 import RuledCore
 import RuledEngine
-import RuledIO
-import RuledJSON
 import RuledLua
 import RuledReplay
 import RuledReports

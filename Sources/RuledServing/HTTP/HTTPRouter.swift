@@ -1,6 +1,5 @@
 import RuledCore
 import RuledIO
-import RuledJSON
 package import RuledWire
 
 /// Checks complete HTTP requests, answers those that need no worker, and turns the others into JSON-RPC requests; confined to the

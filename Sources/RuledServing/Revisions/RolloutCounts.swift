@@ -1,4 +1,3 @@
-import RuledCore
 import RuledEngine
 import RuledStore
 

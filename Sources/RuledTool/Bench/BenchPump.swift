@@ -1,7 +1,6 @@
 internal import CLinux
 internal import Glibc
 internal import RuledCore
-internal import RuledJSON
 internal import RuledWire
 
 /// Sends the events of a `rulectl bench` and counts the replies, on one thread.

@@ -1,4 +1,3 @@
-internal import RuledCore
 internal import RuledLua
 
 /// Finds calls in one file with too many, too few or unknown arguments, unknown members of modules, and unknown plugins that `peek` names.

@@ -1,4 +1,3 @@
-internal import RuledCore
 internal import RuledLua
 
 /// Finds values that are put into states and given to events, and are not as plugins declare them, and objects in the place of lists.

@@ -1,5 +1,3 @@
-internal import RuledCore
-
 /// The script by which a shell completes rulectl: it asks 'rulectl completions words' at each tab.
 enum CompletionScript {
   /// The script of each shell that has one.

@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJSON
 
 /// The paths by which errors name the members of a request, like `params.data.items[3].x`.
 enum JSONPath {
