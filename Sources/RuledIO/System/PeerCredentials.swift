@@ -3,12 +3,9 @@ internal import Glibc
 
 /// The process at the other end of a Unix socket, as the kernel recorded it at connect(2).
 package struct PeerCredentials: Sendable, Equatable {
-  let pid: Int32
   package let uid: UInt32
   package let gid: UInt32
-}
 
-extension PeerCredentials {
   /// The peer of a connected socket by SO_PEERCRED, or nil if the kind of socket has none.
   package init?(of descriptor: Int32) {
     var credentials = ruled_credentials()
@@ -17,7 +14,7 @@ extension PeerCredentials {
       getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
     }
     guard number == 0, credentials.uid != UInt32.max else { return nil }
-    self.init(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
+    (uid, gid) = (credentials.uid, credentials.gid)
   }
 
   /// The supplementary groups of a connected socket's peer by SO_PEERGROUPS; empty if they are unknown.
