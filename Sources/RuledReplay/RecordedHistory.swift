@@ -120,10 +120,7 @@ package struct RecordedHistory: Sendable {
 
   /// How often the message or timer with that key happened.
   func count(of key: UInt64) -> Int {
-    var index = keys.lowerBound(key)
-    let first = index
-    while index < keys.count, keys[index] == key { index += 1 }
-    return index - first
+    keys.partitioningIndex { $0 > key } - keys.partitioningIndex { $0 >= key }
   }
 
   func sender(of message: MessageText, at sequence: UInt64) -> Sender {
@@ -181,16 +178,4 @@ extension [UInt8] {
 extension String {
   /// The hash of a subject's name, the same in every process.
   var nameHash: UInt64 { withView { RuledCore.hash64($0, seed: 0) } }
-}
-
-extension [UInt64] {
-  /// The index of the first element of a sorted array that is not below `value`.
-  fileprivate func lowerBound(_ value: UInt64) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] < value { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
 }

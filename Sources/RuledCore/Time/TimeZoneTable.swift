@@ -26,13 +26,8 @@ struct TimeZoneTable: Sendable, Equatable {
 
   /// The offset at a moment, and the moment at which the next one begins (`Int64.max` if none does).
   func span(at moment: Int64) -> (offset: Int, end: Int64) {
-    var low = 0
-    var high = transitions.count
-    while low < high {
-      let middle = (low + high) / 2
-      if transitions[middle] <= moment { low = middle + 1 } else { high = middle }
-    }
-    if low < transitions.count { return (low == 0 ? firstOffset : offsets[low - 1], transitions[low]) }
+    let next = transitions.partitioningIndex { $0 > moment }
+    if next < transitions.count { return (next == 0 ? firstOffset : offsets[next - 1], transitions[next]) }
     return rule?.span(at: moment) ?? (offsets.last ?? firstOffset, .max)
   }
 

@@ -44,13 +44,8 @@ package final class SubjectEffects {
 
   /// The index of a sequence behind the first, which may be out of order, or the index to insert it at.
   private func position(of sequence: UInt64) -> Int {
-    var (low, high) = (head + 1, sequences.count)
-    if let last = sequences.last, last < sequence { return high }
-    while low < high {
-      let middle = (low + high) / 2
-      if sequences[middle] < sequence { low = middle + 1 } else { high = middle }
-    }
-    return low
+    if let last = sequences.last, last < sequence { return sequences.count }
+    return sequences[(head + 1)...].partitioningIndex { $0 >= sequence }
   }
 
   func removeFirst() {

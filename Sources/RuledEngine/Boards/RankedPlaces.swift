@@ -139,19 +139,9 @@ struct RankedPlaces {
 
   /// The position of the first entry for which `isAtEnd` is true, as for all later ones; past the last entry, its chunk is the last one.
   private func position(_ isAtEnd: (Entry) -> Bool) -> (chunk: Int, entry: Int) {
-    var low = 0, high = chunks.count
-    while low < high {
-      let middle = (low + high) / 2
-      if isAtEnd(firsts[middle]) { high = middle } else { low = middle + 1 }
-    }
-    let chunk = max(low - 1, 0)
+    let chunk = max(firsts.partitioningIndex(where: isAtEnd) - 1, 0)
     guard chunk < chunks.count else { return (0, 0) }
-    (low, high) = (0, chunks[chunk].count)
-    while low < high {
-      let middle = (low + high) / 2
-      if isAtEnd(chunks[chunk][middle]) { high = middle } else { low = middle + 1 }
-    }
-    return (chunk, low)
+    return (chunk, chunks[chunk].partitioningIndex(where: isAtEnd))
   }
 
   private func index(_ isAtEnd: (Entry) -> Bool) -> Int {

@@ -127,14 +127,7 @@ package final class CounterTable: Sendable {
     }
 
     /// The index of the first name at or behind `name`.
-    private func index(of name: String) -> Int {
-      var range = 0..<names.count
-      while !range.isEmpty {
-        let middle = (range.lowerBound + range.upperBound) / 2
-        range = Self.isBefore(names[middle], name) ? middle + 1..<range.upperBound : range.lowerBound..<middle
-      }
-      return range.lowerBound
-    }
+    private func index(of name: String) -> Int { names.partitioningIndex { !Self.isBefore($0, name) } }
 
     private static func isBefore(_ left: String, _ right: String) -> Bool {
       left.withView { left in right.withView { ByteOrder.compare(left, $0) < 0 } }

@@ -8,11 +8,6 @@ package struct LineTable: Sendable {
   ///
   /// - Complexity: O(log *n*) in the number of lines.
   package func line(at offset: Int) -> Int {
-    var (low, high) = (0, ends.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if ends[middle] < offset { low = middle + 1 } else { high = middle }
-    }
-    return low + 1
+    ends.partitioningIndex { $0 >= offset } + 1
   }
 }

@@ -146,15 +146,9 @@ final class WatchHub: Sendable {
     state.withLock { state in
       let oldest = Self.oldest(state)
       let wanted = max(sequence + 1, oldest)
-      var low = state.head
-      var high = state.chunks.count
-      while low < high {
-        let middle = (low + high) / 2
-        if state.chunks[middle].end <= wanted { low = middle + 1 } else { high = middle }
-      }
+      let first = state.chunks[state.head...].partitioningIndex { $0.end > wanted }
       return Page(
-        chunks: Array(state.chunks[low..<min(low + Self.pageChunks, state.chunks.count)]), oldest: oldest,
-        forgotten: state.forgotten)
+        chunks: Array(state.chunks[first...].prefix(Self.pageChunks)), oldest: oldest, forgotten: state.forgotten)
     }
   }
 

@@ -14,13 +14,8 @@ struct OrderedNames {
 
   /// Whether a name begins with this text.
   func contains(beginningWith text: String) -> Bool {
-    var range = 0..<all.count
-    while !range.isEmpty {
-      let middle = (range.lowerBound + range.upperBound) / 2
-      let isBefore = all[middle].utf8.lexicographicallyPrecedes(text.utf8)
-      range = isBefore ? middle + 1..<range.upperBound : range.lowerBound..<middle
-    }
-    return range.lowerBound < all.count && all[range.lowerBound].utf8.starts(with: text.utf8)
+    let first = all.partitioningIndex { !$0.utf8.lexicographicallyPrecedes(text.utf8) }
+    return first < all.count && all[first].utf8.starts(with: text.utf8)
   }
 
   /// Whether this text begins with a name.
