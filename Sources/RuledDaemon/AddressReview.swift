@@ -140,7 +140,6 @@ struct AddressReview {
   }
 
   private static func lines(of path: String) -> [Substring] {
-    let text = (try? RegularFile.read(path, limit: 64 << 20)) ?? []
-    return String(decoding: text, as: UTF8.self).split(separator: "\n")
+    ((try? RegularFile.read(path, limit: 64 << 20)) ?? []).text.split(separator: "\n")
   }
 }

@@ -46,7 +46,7 @@ extension JournalEntry {
   static func list(_ elements: [UInt8]) -> JSONValue { json("[", elements, "]") }
 
   private static func json(_ opening: String, _ contents: [UInt8], _ closing: String) -> JSONValue {
-    (try? JSONValue(parsing: opening + String(decoding: contents, as: UTF8.self) + closing)) ?? .null
+    (try? JSONValue(parsing: opening + contents.text + closing)) ?? .null
   }
 }
 
@@ -62,7 +62,7 @@ enum PlayedCause {
     switch self {
     case .ownMessage: return made.with(sequence: sequence, origin: .message)
     case .ownTimer(let timer):
-      let (plugin, name) = (String(decoding: timer.plugin, as: UTF8.self), String(decoding: timer.name, as: UTF8.self))
+      let (plugin, name) = (timer.plugin.text, timer.name.text)
       return made.with(sequence: sequence, origin: .timer, plugin: plugin, timer: name)
     case .recorded(let entry):
       let isNamed = entry.origin == .timer || entry.origin == .retry

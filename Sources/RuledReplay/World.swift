@@ -275,7 +275,7 @@ package final class World {
   /// later are not in the record.
   private func note(_ message: CommitBatch.Message, isRecorded: Bool) throws(RequestError) {
     guard let stored = try evaluator.text(of: message), let text = reader.message(stored) else { return }
-    let receiver = String(decoding: message.subject, as: UTF8.self)
+    let receiver = message.subject.text
     if let recorded {
       if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) { return waiting.add(message, text) }
       guard recorded.isPlayed(receiver), !recorded.isMissing(receiver, after: sequence) else { return }

@@ -87,7 +87,7 @@ struct DurabilityReview {
       """, milliseconds: milliseconds)
     return DurabilityReview(
       synchronousCommit: rows.text(0, 0), standbys: rows.text(0, 1), isSynced: rows.boolean(0, 2),
-      standbyAddress: rows.bytes(0, 4).map { String(decoding: $0, as: UTF8.self) }, hasFullPages: rows.boolean(0, 3),
+      standbyAddress: rows.bytes(0, 4)?.text, hasFullPages: rows.boolean(0, 3),
       version: rows.integer(0, 5))
   }
 }

@@ -13,7 +13,7 @@ struct ObjectAnswer {
     self.status = status
     self.retryAfter = retryAfter
     self.body = body
-    text = String(decoding: body, as: UTF8.self)
+    text = body.text
     code = status < 300 ? "" : Self.elements("Code", in: text[...]).first ?? ""
   }
 

@@ -33,7 +33,5 @@ struct PostgresRows {
   func boolean(_ row: Int, _ column: Int) -> Bool { bytes(row, column)?.first == 1 }
 
   /// The text in a column; empty for a null.
-  func text(_ row: Int, _ column: Int) -> String {
-    bytes(row, column).map { String(decoding: $0, as: UTF8.self) } ?? ""
-  }
+  func text(_ row: Int, _ column: Int) -> String { bytes(row, column)?.text ?? "" }
 }

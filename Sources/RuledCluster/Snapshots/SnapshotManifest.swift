@@ -29,8 +29,7 @@ extension SnapshotManifest {
   /// The list stored at `path` as these bytes; throws `corrupt` if they are damaged.
   init(_ bytes: [UInt8], at path: String) throws(StoreError) {
     let damaged = StoreError(.corrupt, "the file \(path) is damaged: its bytes are not those that were written")
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(
-      String.init)
+    let lines = bytes.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     guard lines.count > 3, lines.last?.isEmpty == true, let first = lines.first else { throw damaged }
     let text = lines.dropLast(2).map { $0 + "\n" }.joined()
     guard lines[lines.count - 2] == Self.sum(of: text) else { throw damaged }

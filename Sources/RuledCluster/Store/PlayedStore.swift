@@ -47,7 +47,7 @@ package final class PlayedStore: Sendable {
     let digest = bytes.extracting(8..<(8 + Self.digestBytes))
     let sequence = Int64(bitPattern: UInt64(bigEndian: bytes.load(at: 0, as: UInt64.self)))
     current = Mutex(sequence == 0 ? .start : LogPosition(sequence: sequence, digest: Array(digest)))
-    cluster = Mutex(String(decoding: bytes.extracting(droppingFirst: 8 + Self.digestBytes), as: UTF8.self))
+    cluster = Mutex(bytes.extracting(droppingFirst: 8 + Self.digestBytes).text)
   }
 
   /// The position up to which the log was played back.

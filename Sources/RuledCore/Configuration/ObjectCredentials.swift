@@ -29,7 +29,7 @@ package struct ObjectCredentials: Sendable, Equatable, CustomStringConvertible, 
   /// The credentials in a file: lines `name = value` as in AWS's file of credentials, which has one profile here, or in a file of environment
   /// variables.
   package static func read(_ path: String) throws(RegularFile.Refusal) -> ObjectCredentials {
-    let text = String(decoding: try RegularFile.read(path, limit: maximumBytes), as: UTF8.self)
+    let text = try RegularFile.read(path, limit: maximumBytes).text
     var values: [String: String] = [:]
     for line in text.split(whereSeparator: \.isNewline) {
       let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)

@@ -84,7 +84,7 @@ package final class Deliverer {
     switch result {
     case .answered(200..<300, _, _): completion(.delivered)
     case .answered(let status, let seconds, let body):
-      let text = receiver.secret?.removed(from: body) ?? String(decoding: body, as: UTF8.self)
+      let text = receiver.secret?.removed(from: body) ?? body.text
       let failure = DeliveryFailure(
         reason: "the receiver answered \(status)", status: status, body: text.isEmpty ? nil : text)
       let wait = UInt64(min(max(seconds, 0), 3_600)) * 1_000

@@ -32,7 +32,7 @@ final class SinkSecret: CustomStringConvertible, CustomReflectable {
         index += 1
       }
     }
-    return String(decoding: shown, as: UTF8.self)
+    return shown.text
   }
 
   /// Reads the file; returns its problem, or nil.

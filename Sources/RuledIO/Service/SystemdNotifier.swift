@@ -52,7 +52,7 @@ package struct SystemdNotifier: Sendable {
   package func stopping() { send("STOPPING=1") }
 
   private static func line(_ text: String) -> String {
-    String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
+    text.utf8.map { $0 < 0x20 ? 0x20 : $0 }.text
   }
 
   /// Sends one datagram, for which systemd has a second to make room.

@@ -54,7 +54,7 @@ package struct NumericAddress: CustomStringConvertible {
   package var description: String {
     var name = [CChar](repeating: 0, count: 64)
     withSockaddr { address, _ in _ = uv_ip_name(address, &name, name.count) }
-    let host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let host = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }.text
     return isV6 ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 

@@ -29,7 +29,7 @@ package struct UnixAddress: Sendable {
     } else {
       name = Array(name.prefix { $0 != 0 })
     }
-    self.init(String(decoding: name, as: UTF8.self))
+    self.init(name.text)
   }
 
   package func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {

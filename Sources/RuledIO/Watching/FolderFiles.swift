@@ -50,9 +50,7 @@ enum FolderFiles {
     while let entry = readdir(stream) {
       let type = Int32(entry.pointee.d_type)
       guard type == Int32(DT_DIR) || type == Int32(DT_LNK) || type == Int32(DT_UNKNOWN) else { continue }
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { $0.prefix { $0 != 0 }.text }
       if !isIgnored(name) { body(name) }
     }
   }
@@ -62,7 +60,7 @@ enum FolderFiles {
       guard let start = buffer.baseAddress else { return nil }
       let length = readlink(path, start, buffer.count)
       guard length > 0 else { return nil }
-      return String(decoding: UnsafeRawBufferPointer(buffer).prefix(length), as: UTF8.self)
+      return UnsafeRawBufferPointer(buffer).prefix(length).text
     }
   }
 }

@@ -66,7 +66,7 @@ final class Inotify {
       let mask = bytes.load(at: offset + 4, as: UInt32.self)
       let start = offset + MemoryLayout<inotify_event>.size
       offset = start + Int(bytes.load(at: offset + 12, as: UInt32.self))
-      isFound = isOfInterest(watch, mask, String(decoding: bytes[start..<offset].prefix { $0 != 0 }, as: UTF8.self))
+      isFound = isOfInterest(watch, mask, bytes[start..<offset].prefix { $0 != 0 }.text)
     }
     return isFound
   }

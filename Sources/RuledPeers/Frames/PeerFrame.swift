@@ -101,7 +101,7 @@ enum PeerFrame {
       let lowest = UInt16(bigEndian: body.load(at: 5, as: UInt16.self))
       let highest = UInt16(bigEndian: body.load(at: 7, as: UInt16.self))
       self = .hello(
-        lowest: lowest, highest: highest, name: String(decoding: body.extracting(9..<body.count), as: UTF8.self))
+        lowest: lowest, highest: highest, name: body.extracting(9..<body.count).text)
     case .open:
       guard body.count == 2, body[1] < 4 else { return nil }
       self = .open(
@@ -115,7 +115,7 @@ enum PeerFrame {
     case .end: self = .end
     case .ping: self = .ping
     case .pong: self = .pong
-    case .farewell: self = .farewell(String(decoding: body, as: UTF8.self))
+    case .farewell: self = .farewell(body.text)
     }
   }
 }

@@ -10,7 +10,7 @@ package final class PeerIdentity: @unchecked Sendable {  // the context does not
   package init(certificate: String, key: String, authority: String) throws(PeerError) {
     var why = [CChar](repeating: 0, count: 512)
     guard let raw = ct_read_identity(certificate, key, authority, &why, why.count) else {
-      throw .identity(String(decoding: why.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+      throw .identity(why.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }.text)
     }
     self.raw = raw
   }

@@ -80,7 +80,7 @@ struct BoardDifferences: Sendable {
       guard case .place(_, let plugin, let board, let generation)? = try? ParsedKey(cursor.key),
         let score = RuledEngine.Place(cursor.value)?.score
       else { return false }
-      let name = QualifiedName(String(decoding: plugin, as: UTF8.self), String(decoding: board, as: UTF8.self))
+      let name = QualifiedName(plugin.text, board.text)
       guard generation == generations[name] ?? 0 else { return false }
       place = Place(key: Array(cursor.key.dropLast(8)), name: name, score: score)
       return true

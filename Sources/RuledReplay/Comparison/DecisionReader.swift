@@ -13,7 +13,7 @@ struct Decision {
   var shown: [UInt8] {
     guard value.count > Self.mostShown else { return value }
     let buffer = ByteBuffer(capacity: Self.mostShown + 64)
-    buffer.append(jsonString: String(decoding: value.prefix(Self.mostShown - 64), as: UTF8.self) + "…")
+    buffer.append(jsonString: value.prefix(Self.mostShown - 64).text + "…")
     return Array(buffer.bytes)
   }
 
@@ -40,12 +40,10 @@ final class DecisionReader {
     var plugins = MemberCursor(root, text: document.text)
     while let plugin = plugins.next() {
       guard plugin.value.isKind(.object) else { continue }
-      let name = String(decoding: plugin.name, as: UTF8.self)
+      let name = plugin.name.text
       var keys = MemberCursor(plugin.value, text: plugin.text)
       while let key = keys.next() {
-        var decision = Decision(
-          name: QualifiedName(name, String(decoding: key.name, as: UTF8.self)),
-          value: Array(key.text), numbers: [])
+        var decision = Decision(name: QualifiedName(name, key.name.text), value: Array(key.text), numbers: [])
         collectNumbers(of: key.value, at: "", depth: 0, into: &decision.numbers)
         found.append(decision)
       }
@@ -64,7 +62,7 @@ final class DecisionReader {
     case .object:
       var members = value.members
       while let (name, member) = members.next() {
-        let name = String(decoding: name, as: UTF8.self)
+        let name = name.text
         collectNumbers(of: member, at: path.isEmpty ? name : "\(path).\(name)", depth: depth + 1, into: &numbers)
       }
     case .array:

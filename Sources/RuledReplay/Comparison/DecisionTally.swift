@@ -238,9 +238,7 @@ struct DecisionTally {
 
   /// A change with its values, its count and, if it is one within values, its path.
   private static func json(_ entry: CommonCounts<Change, OnlySubject>.Entry) -> JSONValue {
-    func value(_ text: [UInt8]?) -> JSONValue {
-      text.flatMap { try? JSONValue(parsing: String(decoding: $0, as: UTF8.self)) } ?? .null
-    }
+    func value(_ text: [UInt8]?) -> JSONValue { text.flatMap { try? JSONValue(parsing: $0.text) } ?? .null }
     return .members([
       "path": entry.thing.path.map(JSONValue.string), "before": value(entry.thing.before),
       "after": value(entry.thing.after), "count": .integer(Int64(entry.count)),
@@ -285,8 +283,8 @@ private enum ValueDifference {
 
   /// The differences of two values that are both objects or both arrays; none for others, which differ as a whole.
   static func between(_ before: [UInt8], _ after: [UInt8]) -> [DecisionTally.Change] {
-    guard let left = try? JSONValue(parsing: String(decoding: before, as: UTF8.self)),
-      let right = try? JSONValue(parsing: String(decoding: after, as: UTF8.self)), isDivisible(left, right)
+    guard let left = try? JSONValue(parsing: before.text), let right = try? JSONValue(parsing: after.text),
+      isDivisible(left, right)
     else { return [] }
     var changes: [DecisionTally.Change] = []
     collect(left, right, at: "", into: &changes)

@@ -84,7 +84,7 @@ package final class SubjectPast {
     var entries = try entries(until: .event(id: id))
     guard let target = entries.popLast() else { throw notFound(.event(id: id)) }
     let world = try replay(entries, before: target)
-    let event = (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null
+    let event = (try? JSONValue(parsing: target.event.text)) ?? .null
     var past: JSONObject = [
       "sequence": .integer(Int64(clamping: target.sequence)), "at": .string(target.at.exactRFC3339),
       "now": .string(target.now.exactRFC3339), "subject": .string(subject), "origin": .string(target.origin.rawValue),

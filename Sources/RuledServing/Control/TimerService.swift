@@ -136,7 +136,7 @@ final class TimerService {
   private func log(_ timer: DueTimer, _ level: LogLine.Level, _ message: String) {
     services.log.write(
       LogLine(
-        level, message, plugin: String(decoding: timer.plugin, as: UTF8.self),
+        level, message, plugin: timer.plugin.text,
         subjectHash: LogLine.hash(of: timer.subject)))
   }
 }

@@ -43,9 +43,7 @@ struct LogQuery {
       }
   }
 
-  private static func json(_ bytes: [UInt8]) -> JSONValue? {
-    try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self))
-  }
+  private static func json(_ bytes: [UInt8]) -> JSONValue? { try? JSONValue(parsing: bytes.text) }
 }
 
 extension JournalEntry {

@@ -40,7 +40,7 @@ package struct ProcessMemory {
   /// The memory now; zeros where /proc can't be read.
   package static func read() -> ProcessMemory {
     let line = (try? RegularFile.read("/proc/self/statm", limit: 256)) ?? []
-    let numbers = String(decoding: line, as: UTF8.self).split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
+    let numbers = line.text.split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
     guard numbers.count > 5 else { return ProcessMemory() }
     let page = Int(getpagesize())
     return ProcessMemory(virtual: numbers[0] * page, resident: numbers[1] * page, data: numbers[5] * page)

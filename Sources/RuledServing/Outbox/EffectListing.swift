@@ -99,8 +99,8 @@ final class EffectListing {
     let at = stored?.member("at")?.string.flatMap { Timestamp(rfc3339: $0) }?.microseconds ?? 0
     var object: JSONObject = [
       "id": .string(effect.id), "key": .string(key.text), "sink": .string(effect.sink),
-      "plugin": .string(effect.plugin), "subject": .string(String(decoding: key.subject, as: UTF8.self)),
-      "type": .string(effect.type), "at": .string(Timestamp(microseconds: at).rfc3339),
+      "plugin": .string(effect.plugin), "subject": .string(key.subject.text), "type": .string(effect.type),
+      "at": .string(Timestamp(microseconds: at).rfc3339),
       "age_s": .integer(max(0, (services.context.clock.now.microseconds - at) / 1_000_000)),
       "status": .string(isFailed ? "failed" : "waiting"),
       "tries": .integer(Int64((effect.mark?.tries ?? 0) + (isFirst ? subject?.tries ?? 0 : 0))),

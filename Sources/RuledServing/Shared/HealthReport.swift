@@ -158,7 +158,7 @@ struct HealthReport {
     plugin.runtime.putOff.prefix(putOffLimit).map { (subject, wait) -> JSONValue in
       [
         "plugin": .string(plugin.name),
-        "subject": .string(namesSubjects ? String(decoding: subject, as: UTF8.self) : LogLine.hash(of: subject)),
+        "subject": .string(namesSubjects ? subject.text : LogLine.hash(of: subject)),
         "seconds": .integer((wait + Limits.second - 1) / Limits.second),
       ]
     }
@@ -186,7 +186,7 @@ struct HealthReport {
     let due = try? StoreListing.timers(context, now: context.clock.now.microseconds, limit: Self.mostDueTimers).due
     var counts: [String: Int64] = [:]
     for timer in due ?? [] where !rules.havePlugin(of: timer) {
-      counts[String(decoding: timer.plugin, as: UTF8.self), default: 0] += 1
+      counts[timer.plugin.text, default: 0] += 1
     }
     return counts.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }
   }

@@ -8,8 +8,7 @@ extension StoredValue {
   /// If the store fails, it keeps the value before, and the failure is logged.
   func write(to context: EngineContext, durable: Bool, _ body: (ByteBuffer) -> Void) {
     do throws(StoreError) { try write(to: context.store, durable: durable, body) } catch {
-      let name = String(decoding: key.dropFirst(), as: UTF8.self)
-      context.log.error("the daemon's own '\(name)' could not be kept in the store: \(error)")
+      context.log.error("the daemon's own '\(key.dropFirst().text)' could not be kept in the store: \(error)")
     }
   }
 }

@@ -7,7 +7,7 @@ enum JSONPath {
   /// The path of the member `name` of the value at `parent`.
   static func member(_ parent: String, _ name: ByteView) -> String {
     let isPlain = !name.isEmpty && name.count <= excerptBytes && name.allSatisfy(isWord)
-    if isPlain { return "\(parent).\(String(decoding: name, as: UTF8.self))" }
+    if isPlain { return "\(parent).\(name.text)" }
     let quoted = ByteBuffer()
     quoted.append(jsonString: excerpt(name))
     return "\(parent)[\(quoted.text)]"
@@ -17,10 +17,10 @@ enum JSONPath {
 
   /// The text, or its first 64 bytes and an ellipsis.
   static func excerpt(_ text: ByteView) -> String {
-    guard text.count > excerptBytes else { return String(decoding: text, as: UTF8.self) }
+    guard text.count > excerptBytes else { return text.text }
     var end = excerptBytes
     while end > 0, text[end] & 0xC0 == 0x80 { end -= 1 }
-    return String(decoding: text.extracting(..<end), as: UTF8.self) + "…"
+    return text.extracting(..<end).text + "…"
   }
 
   private static func isWord(_ byte: UInt8) -> Bool { byte.isLetter || byte.isDigit || byte == UInt8(ascii: "_") }

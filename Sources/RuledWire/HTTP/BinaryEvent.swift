@@ -82,6 +82,6 @@ package enum BinaryEvent {
         isEscaped = false
       }
     }
-    return String(decoding: content, as: UTF8.self)
+    return content.text
   }
 }

@@ -31,10 +31,10 @@ package struct HTTPRequestHead: Sendable {
       throw HTTPError(400, "a request line is a method, a target and HTTP/1.1, with one space between")
     }
     guard line[..<first].isToken, first <= 32 else { throw HTTPError(400, "the method is not a token") }
-    method = String(decoding: line[..<first], as: UTF8.self)
+    method = line[..<first].text
     minorVersion = try Self.minorVersion(Array(line[(last + 1)...]))
     guard first + 1 < last else { throw HTTPError(400, "the target is missing") }
-    target = try Self.target(String(decoding: line[(first + 1)..<last], as: UTF8.self), method: method)
+    target = try Self.target(line[(first + 1)..<last].text, method: method)
   }
 
   private static func minorVersion(_ version: [UInt8]) throws(HTTPError) -> Int {
@@ -93,7 +93,7 @@ package struct HTTPRequestHead: Sendable {
     guard line[..<colon].isToken else {
       throw HTTPError(400, "a field's name is a token, directly followed by the colon")
     }
-    return (String(decoding: line[..<colon], as: UTF8.self), line[(colon + 1)...].trimming(\.isBlank))
+    return (line[..<colon].text, line[(colon + 1)...].trimming(\.isBlank))
   }
 
   /// Checks the fields of which there is one and finds the framing of the body, once all fields are added.

@@ -214,7 +214,7 @@ package final class HTTPRequestReader {
     guard !digits.isEmpty, digits.count == line.count || line[digits.count] == UInt8(ascii: ";") else {
       throw HTTPError(400, "a chunk's size is a hexadecimal number")
     }
-    guard let size = Int(String(decoding: digits, as: UTF8.self), radix: 16) else {
+    guard let size = Int(digits.text, radix: 16) else {
       throw HTTPError(400, "a chunk's size is out of range")
     }
     return size

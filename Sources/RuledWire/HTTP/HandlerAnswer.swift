@@ -31,7 +31,7 @@ package struct HandlerRequest: Sendable {
     .members([
       "method": .string(method), "url": url.map(JSONValue.string),
       "headers": .object(JSONObject(headers.map { ($0.name, .string($0.value)) })),
-      "body": .string(String(decoding: body, as: UTF8.self)),
+      "body": .string(body.text),
     ])
   }
 }

@@ -88,7 +88,7 @@ package struct JSONRPCReply: Sendable {
 
   private static func code(ofError body: [UInt8]) -> RequestError.Code {
     let digits = body.dropFirst("{\"code\":-".utf8.count).prefix { $0.isDigit }
-    let number = Int(String(decoding: digits, as: UTF8.self)).map { -$0 }
+    let number = Int(digits.text).map { -$0 }
     return RequestError.Code.allCases.first { $0.number == number } ?? .unavailable
   }
 }

@@ -28,7 +28,7 @@ package enum Method: String, Sendable, CaseIterable {
       self = .event
       return
     }
-    self = Method(rawValue: String(decoding: name, as: UTF8.self)) ?? .unknown
+    self = Method(rawValue: name.text) ?? .unknown
   }
 
   /// The members that its params may have; those of an event are checked by `EventView`, which takes extensions.

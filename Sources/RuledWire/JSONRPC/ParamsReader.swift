@@ -62,7 +62,7 @@ struct ParamsReader {
     return try EventChecks.name(value, "params", "subject", limit: Limits.subjectBytes)
   }
 
-  func subjectText() throws(RequestError) -> String? { try subject().map { String(decoding: $0, as: UTF8.self) } }
+  func subjectText() throws(RequestError) -> String? { try subject()?.text }
 
   func requiredSubjectText() throws(RequestError) -> String {
     guard let subject = try subjectText() else { throw error("subject", "is required") }
@@ -120,7 +120,7 @@ extension RequestError {
   /// `invalid_params` at an unknown member, with the known one that was probably meant.
   package static func unknownMember(_ name: ByteView, of parent: String, known: [String]) -> RequestError {
     let all = known.isEmpty ? "there are none" : "known are \(known.joined(separator: ", "))"
-    let hint = NearestName.hint(String(decoding: name, as: UTF8.self), in: known, otherwise: all) { "“\($0)”" }
+    let hint = NearestName.hint(name.text, in: known, otherwise: all) { "“\($0)”" }
     return .invalidParams(path: JSONPath.member(parent, name), "is unknown\(hint)")
   }
 }

@@ -203,7 +203,7 @@ package struct CountersParams: Sendable, Equatable {
     var cursor = MemberCursor(object, text: text)
     var place = 0
     while let member = cursor.next() {
-      let name = String(decoding: member.name, as: UTF8.self)
+      let name = member.name.text
       place += 1
       if member.value.kind == .null {
         labels[name] = nil
@@ -212,7 +212,7 @@ package struct CountersParams: Sendable, Equatable {
       guard !member.value.isContainer else {
         throw .invalidParams(path: JSONPath.member("params.labels", member.name), "must be a string")
       }
-      labels[name] = (place, String(decoding: member.value.string ?? member.text, as: UTF8.self))
+      labels[name] = (place, (member.value.string ?? member.text).text)
     }
     return labels.sorted { $0.value.place < $1.value.place }.map { Label(name: $0.key, value: $0.value.value) }
   }
