@@ -5,7 +5,7 @@ import RuledIO
 import RuledWire
 
 /// Delivers effects: by requests that plugins' handlers make, into files, and to the log; confined to the outbox's thread.
-final class EffectDelivery {
+final class EffectDelivery: OutboxPart {
   /// An effect that waits for its handler or for its receiver.
   struct Delivery {
     let sink: Sink
@@ -22,27 +22,15 @@ final class EffectDelivery {
     var tries: Int { (effect.mark?.tries ?? 0) + subject.tries }
   }
 
-  private let services: Services
-  private let store: EffectStore
-  private let sinks: SinkTable
-  private let loop: EventLoop
   /// Sends requests; nil if a courier does.
   private let deliverer: Deliverer?
-  private let backoff: Backoff
   var isStopping = false
   private var deliveries: [UInt64: Delivery] = [:]
   private var lastNumber: UInt64 = 0
 
-  init(
-    _ services: Services, _ store: EffectStore, _ sinks: SinkTable, on loop: EventLoop, _ deliverer: Deliverer?,
-    _ backoff: Backoff
-  ) {
-    self.services = services
-    self.store = store
-    self.sinks = sinks
-    self.loop = loop
+  init(_ part: OutboxPart, _ deliverer: Deliverer?) {
     self.deliverer = deliverer
-    self.backoff = backoff
+    super.init(sharing: part)
   }
 
   func deliver(_ sink: Sink, now: UInt64) {
@@ -94,7 +82,7 @@ final class EffectDelivery {
   /// Lets a subject's first effect be tried again, and the later ones wait for it.
   private func delay(_ subject: SubjectEffects, of queue: DeliveryQueue, now: UInt64) {
     subject.tries += 1
-    queue.retryFirst(of: subject, at: now + backoff.delay(after: subject.tries))
+    queue.retryFirst(of: subject, at: now + settings.backoff.delay(after: subject.tries))
   }
 
   private func callHandler(_ delivery: Delivery, text: [UInt8]) {
@@ -159,7 +147,7 @@ final class EffectDelivery {
     case .failed(let failure, let wait, let pause):
       log(.warn, "an effect could not be delivered, it is tried again", failure.reason, delivery)
       sink.figures.note(success: false)
-      queue.noteFailure(now: loop.now, backoff, atLeast: wait, pausesAtOnce: pause == .atOnce)
+      queue.noteFailure(now: loop.now, settings.backoff, atLeast: wait, pausesAtOnce: pause == .atOnce)
       retry(delivery, failure, atLeast: wait)
     case .givenUp(let failure):
       sink.figures.note(success: false)
@@ -179,7 +167,7 @@ final class EffectDelivery {
     delivery.sink.busySubjects.remove(delivery.key.subject)
     delivery.subject.tries += 1
     delivery.subject.failure = failure
-    let delay = max(backoff.delay(after: delivery.subject.tries), minimum)
+    let delay = max(settings.backoff.delay(after: delivery.subject.tries), minimum)
     delivery.queue.retryFirst(of: delivery.subject, at: loop.now + delay)
   }
 
@@ -264,7 +252,7 @@ final class EffectDelivery {
       case .found(let effect):
         sink.unreadable.remove(key)
         guard let leaving = store.leaving(effect, anonymously: isAnonymous) else {
-          queue.postpone(key) { now + backoff.delay(after: $0) }
+          queue.postpone(key) { now + settings.backoff.delay(after: $0) }
           continue
         }
         count += leaving.text.count
@@ -314,7 +302,7 @@ final class EffectDelivery {
   /// Lets the effects of a queue wait, which can't be written for this reason.
   private func fail(_ sink: Sink, _ queue: DeliveryQueue, _ reason: String, now: UInt64) {
     sink.figures.countRetried()
-    queue.noteFailure(now: now, backoff, pausesAtOnce: true)
+    queue.noteFailure(now: now, settings.backoff, pausesAtOnce: true)
     queue.failure = DeliveryFailure(reason: reason)
     sink.figures.note(success: false)
   }
@@ -322,7 +310,7 @@ final class EffectDelivery {
   /// Lets an effect that can't be read wait, and the later ones of its subject with it.
   private func postpone(_ key: EffectKey, of sink: Sink, _ queue: DeliveryQueue, now: UInt64) {
     sink.unreadable.insert(key)
-    queue.postpone(key) { now + backoff.delay(after: $0) }
+    queue.postpone(key) { now + settings.backoff.delay(after: $0) }
   }
 
   /// Writes a line on an effect to the log, at most one a minute for each sink and `message`; `reason` ends it.

@@ -7,15 +7,11 @@ import RuledWire
 ///
 /// A leased effect is under way like one that the outbox delivers itself: no other client gets it, and the later ones of its subject wait. A
 /// lease without a confirmation in time ends, and the effect is tried again.
-final class EffectLeases {
+final class EffectLeases: OutboxPart {
   /// How often the ends of leases and of waits are checked, in milliseconds.
   private static let checkPeriod: UInt64 = 500
 
-  private let services: Services
-  private let store: EffectStore
-  private let sinks: SinkTable
   private let deliveries: EffectDelivery
-  private let loop: EventLoop
   private var timer: LoopTimer?
   /// The leases by name, and when each ends, in the loop's milliseconds.
   private var active: [String: (delivery: EffectDelivery.Delivery, end: UInt64)] = [:]
@@ -23,14 +19,9 @@ final class EffectLeases {
   private var waiting: [LeaseRequest] = []
   private var hasEndedWaits = false
 
-  init(
-    _ services: Services, _ store: EffectStore, _ sinks: SinkTable, _ deliveries: EffectDelivery, on loop: EventLoop
-  ) {
-    self.services = services
-    self.store = store
-    self.sinks = sinks
+  init(_ deliveries: EffectDelivery) {
     self.deliveries = deliveries
-    self.loop = loop
+    super.init(sharing: deliveries)
   }
 
   /// Has leases end; called once, before any is given.

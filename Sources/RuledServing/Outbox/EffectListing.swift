@@ -8,28 +8,21 @@ import RuledWire
 /// Lists undelivered effects, and lets them be tried again or dropped; confined to the outbox's thread.
 ///
 /// All of it reads the store a part at a time, between ticks.
-final class EffectListing {
+final class EffectListing: OutboxPart {
   /// The number of effects read in a tick.
   private static let turnCount = 2_000
   /// The number of effects changed at a time.
   private static let changeCount = 256
 
-  private let services: Services
-  private let store: EffectStore
-  private let sinks: SinkTable
   private let scan: EffectScan
-  private let loop: EventLoop
   /// The next step after each change of effects under way.
   private var ends: [UInt64: (_ isWhole: Bool) -> Void] = [:]
   private var lastChange: UInt64 = 0
 
   /// A listing of the effects in a store; `scan` takes the effects to try again.
-  init(_ services: Services, _ store: EffectStore, _ sinks: SinkTable, _ scan: EffectScan, on loop: EventLoop) {
-    self.services = services
-    self.store = store
-    self.sinks = sinks
+  init(_ scan: EffectScan) {
     self.scan = scan
-    self.loop = loop
+    super.init(sharing: scan)
   }
 
   // MARK: Listing

@@ -8,7 +8,7 @@ import RuledStore
 ///
 /// A scan goes through all effects once: it fills the queues and counts the effects that do not fit. A queue that has room again is loaded on its
 /// own.
-final class EffectScan {
+final class EffectScan: OutboxPart {
   private struct Timers {
     /// A scan without a reason.
     let scan: LoopTimer
@@ -19,12 +19,6 @@ final class EffectScan {
     let oldest: LoopTimer
   }
 
-  private let services: Services
-  private let store: EffectStore
-  private let sinks: SinkTable
-  private let loop: EventLoop
-  private let backoff: Backoff
-  private let recountDelay: UInt64
   private var timers: Timers?
   /// The key at which the scan under way continues; nil when none is under way.
   private var position: [UInt8]?
@@ -43,26 +37,13 @@ final class EffectScan {
   private var queuePages = 0
   private var hasLoadedInTick = false
 
-  /// A scan that has not begun; failed reads are tried again as `backoff` says.
-  init(
-    _ services: Services, _ store: EffectStore, _ sinks: SinkTable, on loop: EventLoop, backoff: Backoff,
-    recountDelay: UInt64
-  ) {
-    self.services = services
-    self.store = store
-    self.sinks = sinks
-    self.loop = loop
-    self.backoff = backoff
-    self.recountDelay = recountDelay
-  }
-
-  /// Begins a scan now, and another one whenever `period` milliseconds have passed.
-  func begin(every period: UInt64) throws(SystemError) {
+  /// Begins a scan now, and another one whenever the period of scans has passed.
+  func begin() throws(SystemError) {
     let timers = Timers(
       scan: try LoopTimer(on: loop) { [unowned self] in scanStore() },
       rescan: try LoopTimer(on: loop) { [unowned self] in scanStore() },
       recount: try LoopTimer(on: loop) { [unowned self] in scanStore() }, oldest: try LoopTimer(on: loop) {})
-    timers.scan.start(after: period, every: period)
+    timers.scan.start(after: settings.scanPeriod, every: settings.scanPeriod)
     self.timers = timers
     scanStore()
   }
@@ -112,13 +93,13 @@ final class EffectScan {
     guard !rescanIsScheduled else { return }
     rescanIsScheduled = true
     rescans += 1
-    timers?.rescan.start(after: backoff.delay(after: rescans))
+    timers?.rescan.start(after: settings.backoff.delay(after: rescans))
   }
 
   /// Schedules a scan that counts effects; its delay grows with the time that scans take.
   func scheduleRecount() {
     guard let timers, !timers.recount.isRunning else { return }
-    timers.recount.start(after: max(recountDelay, 20 * duration))
+    timers.recount.start(after: max(settings.recountDelay, 20 * duration))
   }
 
   /// Loads nothing more of a subject until the next scan, which is scheduled: an earlier effect of it can't be read.

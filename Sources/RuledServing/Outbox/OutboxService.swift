@@ -7,7 +7,7 @@ import RuledIO
 ///
 /// An effect stays in the store until it is delivered, expired or given up; the thread holds a bounded window of them in each queue. Workers
 /// add the effects that they commit. A scan of the store finds all others: at the start, after a backlog and every 10 minutes.
-final class OutboxService {
+final class OutboxService: OutboxPart {
   /// Times that tests change.
   struct Settings: Sendable {
     var backoff = Backoff()
@@ -19,13 +19,8 @@ final class OutboxService {
     var recountDelay: UInt64 = 1_000
   }
 
-  private let services: Services
-  private let settings: Settings
-  private let loop: EventLoop
   /// Sends requests; nil if a courier does.
   private let deliverer: Deliverer?
-  private let store: EffectStore
-  private let sinks: SinkTable
   private let scan: EffectScan
   private let deliveries: EffectDelivery
   private let leases: EffectLeases
@@ -42,8 +37,6 @@ final class OutboxService {
     services: Services, settings: Settings = Settings(),
     makeClient: (EventLoop) throws(SystemError) -> HTTPClient = { loop throws(SystemError) in try HTTPClient(on: loop) }
   ) throws(SystemError) {
-    self.services = services
-    self.settings = settings
     let loop = try EventLoop()
     do throws(SystemError) {
       deliverer =
@@ -53,14 +46,13 @@ final class OutboxService {
       loop.close()
       throw error
     }
-    self.loop = loop
-    store = EffectStore(services.context, settings.backoff)
-    sinks = SinkTable(services, hasCourier: deliverer == nil)
-    scan = EffectScan(services, store, sinks, on: loop, backoff: settings.backoff, recountDelay: settings.recountDelay)
-    deliveries = EffectDelivery(services, store, sinks, on: loop, deliverer, settings.backoff)
-    leases = EffectLeases(services, store, sinks, deliveries, on: loop)
-    listing = EffectListing(services, store, sinks, scan, on: loop)
-    failures = SinkFailures(services, sinks)
+    let part = OutboxPart(services, settings, on: loop, hasCourier: deliverer == nil)
+    scan = EffectScan(sharing: part)
+    deliveries = EffectDelivery(part, deliverer)
+    leases = EffectLeases(deliveries)
+    listing = EffectListing(scan)
+    failures = SinkFailures(sharing: part)
+    super.init(sharing: part)
   }
 
   /// Delivers until it is stopped; called once.
@@ -74,7 +66,7 @@ final class OutboxService {
       for message in messages { receive(message) }
     }
     loop.atTickEnd(.work) { [unowned self] in tick() }
-    try scan.begin(every: settings.scanPeriod)
+    try scan.begin()
     loop.onNextTick {}
     loop.run()
   }
@@ -136,7 +128,7 @@ final class OutboxService {
     if !services.areEffectsHeld { for sink in sinks.all where sink.isConfigured { deliveries.deliver(sink, now: now) } }
     leases.serveWaits()
     store.commitRemovals(now: now)
-    failures.store(now: now)
+    failures.storeFailing(now: now)
     for sink in sinks.all { updateFigures(of: sink) }
     if deliveries.isStopping, (deliverer?.count ?? 0) == 0, store.nextRemovals == nil { return end() }
     scheduleTick(now: now)
@@ -162,7 +154,29 @@ final class OutboxService {
 
   private func end() {
     store.commitRemovals(now: .max)
-    failures.store(now: .max)
+    failures.storeFailing(now: .max)
     loop.stop()
+  }
+}
+
+/// A part of the outbox, with what all of them share; confined to the outbox's thread.
+class OutboxPart {
+  let services: Services
+  let settings: OutboxService.Settings
+  let loop: EventLoop
+  let store: EffectStore
+  let sinks: SinkTable
+
+  init(_ services: Services, _ settings: OutboxService.Settings, on loop: EventLoop, hasCourier: Bool) {
+    self.services = services
+    self.settings = settings
+    self.loop = loop
+    store = EffectStore(services.context, settings.backoff)
+    sinks = SinkTable(services, hasCourier: hasCourier)
+  }
+
+  init(sharing other: OutboxPart) {
+    (services, settings, loop) = (other.services, other.settings, other.loop)
+    (store, sinks) = (other.store, other.sinks)
   }
 }

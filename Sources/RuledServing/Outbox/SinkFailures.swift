@@ -4,22 +4,15 @@ import RuledJSON
 import RuledStore
 
 /// Since when sinks fail, in the store, so that a restart does not begin to count anew; confined to the outbox's thread.
-final class SinkFailures {
+final class SinkFailures: OutboxPart {
   private static let value = StoredValue(name: "failing_sinks")
   /// The least time between two writes, in milliseconds: a sink may fail and work by turns.
   private static let period: UInt64 = 1_000
 
-  private let services: Services
-  private let sinks: SinkTable
   /// The names of the failing sinks that the store has.
   private var stored: Set<String> = []
   /// When they are compared next, in the loop's milliseconds.
   private var nextTime: UInt64 = 0
-
-  init(_ services: Services, _ sinks: SinkTable) {
-    self.services = services
-    self.sinks = sinks
-  }
 
   private var haveChanged: Bool { sinks.all.contains { $0.figures.isFailing != stored.contains($0.name) } }
 
@@ -43,7 +36,7 @@ final class SinkFailures {
   }
 
   /// Stores which sinks fail and since when, if the stored ones differ.
-  func store(now: UInt64) {
+  func storeFailing(now: UInt64) {
     guard now >= nextTime, haveChanged else { return }
     nextTime = now &+ Self.period
     guard services.status.storeIsWell else { return }
