@@ -1,4 +1,3 @@
-import CLinux
 package import RuledCore
 import RuledJSON
 
@@ -123,12 +122,7 @@ package struct Redaction: Sendable {
 
   /// Whether a part of an outcome may have one of the paths.
   private func mayConcern(_ part: ByteView) -> Bool {
-    guard let start = part.baseAddress else { return false }
-    return names.contains { name in
-      name.withView { name in
-        name.baseAddress.map { cl_find(start, part.count, $0, name.count) != nil } ?? false
-      }
-    }
+    names.contains { name in name.withView { part.firstOffset(of: $0) != nil } }
   }
 
   private static func parse(_ opening: String, _ part: ByteView, _ closing: String) -> JSONValue? {

@@ -127,7 +127,8 @@ package final class LogWriter: @unchecked Sendable {  // members for any thread 
     throw error
   }
 
-  private static func unknown(_ cause: StoreError) -> StoreError {
+  /// The error of writes that may be in the log all the same.
+  static func unknown(_ cause: StoreError) -> StoreError {
     var error = cause
     error.isOutcomeUnknown = true
     return error

@@ -58,7 +58,7 @@ final class PostgresConnection {
       }
     }
     try check(outcome)
-    return PostgresRows(self, connection)
+    return PostgresRows(owner: self, connection: connection)
   }
 
   /// Executes statements without parameters, one after the other.

@@ -4,13 +4,8 @@ import RuledCore
 /// The rows of an answer, valid until the connection's next statement.
 struct PostgresRows {
   /// Kept open while the rows are read.
-  private let owner: PostgresConnection
-  private let connection: OpaquePointer
-
-  init(_ owner: PostgresConnection, _ connection: OpaquePointer) {
-    self.owner = owner
-    self.connection = connection
-  }
+  let owner: PostgresConnection
+  let connection: OpaquePointer
 
   var count: Int { Int(pq_rows(connection)) }
 

@@ -117,9 +117,7 @@ final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `comm
     guard let end = writer.end else { preconditionFailure("an owner that has appended knows the end of its log") }
     do throws(StoreError) { try played.apply(batch, to: end) } catch {
       isBehind = true
-      var unknown = error
-      unknown.isOutcomeUnknown = true  // the database has the batch: the next owner plays it back
-      throw unknown
+      throw LogWriter.unknown(error)  // the database has the batch: the next owner plays it back
     }
   }
 

@@ -85,10 +85,6 @@ extension LogClient {
       precondition(isAppended, "the transaction holds the row of the log")
       ownership.end = next
     }
-    do throws(StoreError) { try client.run("COMMIT") } catch {
-      var unknown = error
-      unknown.isOutcomeUnknown = true
-      throw unknown
-    }
+    do throws(StoreError) { try client.run("COMMIT") } catch { throw LogWriter.unknown(error) }
   }
 }

@@ -93,8 +93,6 @@ extension PosixTimeZone {
     let bytes: [UInt8]
     var position = 0
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
-
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
     var isAtEnd: Bool { position == bytes.count }
 

@@ -76,8 +76,7 @@ package struct Schedule: Sendable, Equatable {
   package var json: JSONValue {
     switch times {
     case .period(let period):
-      let seconds = Double(period) / 1e6
-      return ["seconds": Int64(exactly: seconds).map(JSONValue.integer) ?? .number(seconds)]
+      return ["seconds": .shortest(Double(period) / 1e6)]
     case .civil(let days, let time, let zone):
       var spec: JSONObject = ["at": .string(time), "zone": .string(zone)]
       switch days {

@@ -96,8 +96,6 @@ private struct FieldReader {
   let bytes: ByteView
   var position = 0
 
-  init(bytes: ByteView) { self.bytes = bytes }
-
   var isAtEnd: Bool { position == bytes.count }
 
   private var digit: Int? {

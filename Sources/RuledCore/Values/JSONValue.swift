@@ -71,6 +71,11 @@ extension JSONValue: Equatable {
 }
 
 extension JSONValue {
+  /// A number, as an integer where it is whole.
+  package static func shortest(_ number: Double) -> JSONValue {
+    Int64(exactly: number).map { .integer($0) } ?? .number(number)
+  }
+
   /// Whether both are the same value, numbers compared without regard to their kind: 1 is 1.0.
   package func isSame(as other: JSONValue) -> Bool {
     switch (self, other) {

@@ -1,4 +1,3 @@
-import CLinux
 import RuledCore
 
 /// The header of a block: 64 bytes, all numbers big-endian.
@@ -81,11 +80,7 @@ extension BlockHeader {
 
   /// The offset of the next header in `bytes`, from an offset on, by its magic number; nil if there is none.
   static func find(in bytes: ByteView, from offset: Int) -> Int? {
-    let (behind, name) = (bytes.extracting(droppingFirst: offset + magicOffset), ByteView("RJB1"))
-    guard let start = behind.baseAddress, let found = cl_find(start, behind.count, name.baseAddress, name.count) else {
-      return nil
-    }
-    return offset + (found - start)
+    bytes.extracting(droppingFirst: offset + magicOffset).firstOffset(of: ByteView("RJB1")).map { offset + $0 }
   }
 
   /// Whether the checksum of a whole block is right.

@@ -1,3 +1,4 @@
+import CLinux
 import RuledCore
 
 /// Reads bytes that the journal wrote, from front to back; each method returns nil if they end too early.
@@ -64,6 +65,14 @@ struct BlockReader {
     let start = offset
     for _ in 0..<count { guard string() != nil else { return nil } }
     return bytes.extracting(start..<offset)
+  }
+}
+
+extension ByteView {
+  /// The first offset at which the bytes of `wanted` occur; nil without any.
+  func firstOffset(of wanted: ByteView) -> Int? {
+    guard let start = baseAddress, let needle = wanted.baseAddress else { return nil }
+    return cl_find(start, count, needle, wanted.count).map { $0 - start }
   }
 }
 

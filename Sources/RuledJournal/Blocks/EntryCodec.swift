@@ -1,4 +1,3 @@
-import CLinux
 import RuledCore
 
 /// The layout of entries within a block: each is written as its difference from the one before, as most resemble it.
@@ -82,7 +81,7 @@ struct EntryCodec {
   private mutating func writeSubject(_ view: EntryView, into buffer: ByteBuffer) {
     let (text, subject) = (view.text, view.subject)
     if !Self.has(subject, in: text, at: subjectOffset) {
-      guard let found = Self.find(subject, in: text) else {
+      guard !subject.isEmpty, let found = text.firstOffset(of: subject) else {
         buffer.append(0)
         return EntryHead.write(subject, into: buffer)
       }
@@ -95,12 +94,6 @@ struct EntryCodec {
   private static func has(_ subject: ByteView, in text: ByteView, at offset: Int) -> Bool {
     !subject.isEmpty && offset + subject.count <= text.count
       && ByteOrder.equal(text.extracting(offset..<offset + subject.count), subject)
-  }
-
-  /// The first offset of the subject; nil if it does not occur.
-  private static func find(_ subject: ByteView, in text: ByteView) -> Int? {
-    guard !subject.isEmpty, let needle = subject.baseAddress, let start = text.baseAddress else { return nil }
-    return cl_find(start, text.count, needle, subject.count).map { $0 - start }
   }
 
   // MARK: Reading

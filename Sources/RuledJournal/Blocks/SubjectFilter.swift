@@ -11,6 +11,8 @@ struct SubjectFilter {
   /// The hash of a subject, which is not 0.
   static func hash(_ subject: ByteView) -> UInt64 { max(1, hash64(subject, seed: 0x6A6F_7572_6E61_6C73)) }
 
+  static func hash(of subject: String) -> UInt64 { subject.withView { hash($0) } }
+
   init(_ hashes: DistinctHashes) {
     var bits = [UInt8](repeating: 0, count: (hashes.count * Self.bitsPerSubject + 63) / 64 * 8)
     for hash in hashes.slots where hash != DistinctHashes.free {

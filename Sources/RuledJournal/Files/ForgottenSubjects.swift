@@ -52,8 +52,7 @@ struct ForgottenSubjects: Sendable, Equatable {
   var last: UInt64 { bounds.values.max() ?? 0 }
 
   func hides(_ view: EntryView) -> Bool {
-    guard !bounds.isEmpty, !view.subject.isEmpty, view.origin != .forget else { return false }
-    return bounds[Key(view.subject)].map { view.sequence <= $0 } ?? false
+    view.origin != .forget && erases(view)
   }
 
   /// Whether an entry is to be erased; unlike for `hides`, that includes the `forget` itself, which has the name.

@@ -113,12 +113,6 @@ struct JournalFiles: Sendable {
   }
 }
 
-extension SubjectFilter {
-  static func hash(of subject: String) -> UInt64 {
-    return subject.withView { hash($0) }
-  }
-}
-
 extension JournalRange {
   fileprivate func mayMatch(_ summary: FileSummary) -> Bool {
     mayMatch(summary.first, summary.last, summary.earliest, summary.latest)

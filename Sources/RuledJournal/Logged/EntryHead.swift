@@ -102,15 +102,10 @@ extension JournalEntry.Origin {
     }
   }
 
+  private static let numbered: [Self] = [.client, .message, .timer, .retry, .forget, .rules]
+
   init?(number: UInt8) {
-    switch number {
-    case 0: self = .client
-    case 1: self = .message
-    case 2: self = .timer
-    case 3: self = .retry
-    case 4: self = .forget
-    case 5: self = .rules
-    default: return nil
-    }
+    guard number < Self.numbered.count else { return nil }
+    self = Self.numbered[Int(number)]
   }
 }

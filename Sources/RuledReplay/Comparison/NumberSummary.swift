@@ -68,8 +68,8 @@ struct NumberSummary: Sendable {
   /// The summary as `{"sum","mean","p50","p90","p99"}`; whole numbers are integers.
   var json: JSONValue {
     [
-      "sum": Self.json(sum), "mean": Self.json(mean), "p50": Self.json(quantile(0.5)),
-      "p90": Self.json(quantile(0.9)), "p99": Self.json(quantile(0.99)),
+      "sum": .shortest(sum), "mean": .shortest(mean), "p50": .shortest(quantile(0.5)),
+      "p90": .shortest(quantile(0.9)), "p99": .shortest(quantile(0.99)),
     ]
   }
 
@@ -81,10 +81,6 @@ struct NumberSummary: Sendable {
 
   private static func finite(_ number: Double) -> Double {
     max(-.greatestFiniteMagnitude, min(.greatestFiniteMagnitude, number))
-  }
-
-  private static func json(_ number: Double) -> JSONValue {
-    Int64(exactly: number).map(JSONValue.integer) ?? .number(number)
   }
 
   // MARK: Buckets

@@ -97,8 +97,7 @@ struct RolloutState: Sendable {
       object["live"] = RevisionDocument.json(sides.live)
       object["sources"] = RevisionDocument.json(sides.candidate)
     }
-    let json = JSONValue.object(object)
-    Self.value.put(into: set) { json.write(to: $0) }
+    Self.value.put(into: set, JSONValue.object(object).write(to:))
   }
 
   /// The rollout that the store keeps, the last one; nil when there was none.
@@ -125,9 +124,4 @@ struct RolloutState: Sendable {
       failures: count("failures", "candidate"), subjects: count("subjects"))
     return state
   }
-}
-
-extension JSONValue {
-  /// A number, as an integer where it is whole.
-  static func shortest(_ number: Double) -> JSONValue { Int64(exactly: number).map { .integer($0) } ?? .number(number) }
 }

@@ -20,8 +20,7 @@ struct RulesInPlaceOfFolder: Sendable {
   func put(into set: WriteSet) {
     var object: JSONObject = ["revision": RevisionDocument.json(revision)]
     if case .promoted(let folder) = reason { object["folder"] = .string(folder) }
-    let json = JSONValue.object(object)
-    Self.value.put(into: set) { json.write(to: $0) }
+    Self.value.put(into: set, JSONValue.object(object).write(to:))
   }
 
   static func read(from store: any StateStore) throws(StoreError) -> RulesInPlaceOfFolder? {
