@@ -188,7 +188,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
         torn = file.blocks.first { $0.isDamage }
         if torn == nil {
           writer = try JournalFileWriter(continuing: file, files)
-          if file.isEarlier { try completeEarlier(summary) }
+          if file.isEarlier, let writer { try complete(writer) }  // nothing is added to a file of an earlier format
         }
       }
       isOpen = true
@@ -216,17 +216,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     try files.syncFolder(folder)
   }
 
-  /// Ends a file of an earlier format.
-  private func completeEarlier(_ summary: FileSummary) throws(StoreError) {
-    guard let writer else { return }
-    if summary.first > 0 {
-      current = summary
-      try complete(writer)
-    } else {
-      self.writer = nil
-    }
-  }
-
   /// Opens the folder now.
   package func start() { writing.locked { open() } }
 
@@ -235,8 +224,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     writing.locked {
       open()
       guard writeError == nil, let writer else { return }
-      if current == nil { current = state.contents.summaries.last }
-      guard current?.path == writer.path else { return }
       attempt { () throws(StoreError) in try complete(writer) }
     }
   }
@@ -313,9 +300,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     pendingGaps.append(gap)
   }
 
-  /// The summary of the file in progress, with all written blocks.
-  private var current: FileSummary?
-  /// The gaps in that file that are not published.
+  /// The gaps in the file in progress that are not published.
   private var pendingGaps: [JournalGap] = []
 
   /// Writes the block in `block` to the current file, or to a new one.
@@ -324,22 +309,18 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
       let path = JournalFiles.path(header.first, in: folder)
       writer = try JournalFileWriter(creating: path, files)
       try files.syncFolder(folder)
-      current = FileSummary(path: path)
     }
     guard let writer else { return }
-    if current == nil { current = state.contents.summaries.last }
     try makeRoom(for: writer, adding: header)
     try writer.append(block.bytes, header)
-    current?.add(header)
-    current?.bytes = writer.end
-    if writer.end >= fileBytes(settings) || current.map(isOld) ?? false { try complete(writer) }
+    if writer.summary.bytes >= fileBytes(settings) || isOld(writer.summary) { try complete(writer) }
   }
 
   /// Removes the oldest files if all would take too much room with the next block of the current one.
   private func makeRoom(for writer: JournalFileWriter, adding header: BlockHeader) throws(StoreError) {
     let room = settings.maxBytes - writer.bytes(adding: header)
-    while let oldest = state.contents.summaries.first, oldest.path != writer.path,
-      state.contents.summaries.reduce(0, { $1.path == writer.path ? $0 : $0 + $1.bytes }) > room
+    while let oldest = state.contents.summaries.first, oldest.path != writer.summary.path,
+      state.contents.summaries.reduce(0, { $1.path == writer.summary.path ? $0 : $0 + $1.bytes }) > room
     {
       try remove(oldest)
     }
@@ -351,13 +332,9 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   }
 
   private func complete(_ writer: JournalFileWriter) throws(StoreError) {
-    guard var summary = current else { return }
-    try writer.finish(covering: summary)
-    summary.isComplete = true
-    summary.bytes = writer.end
-    current = nil
+    try writer.finish()
     self.writer = nil
-    publish(summary)
+    publish(writer.summary)
     completed.withLock { $0 }?()
   }
 
@@ -380,7 +357,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
       writer = nil
       builder.removeAll()
       pendingGaps = []
-      current = nil
       writeError = error
     }
   }
@@ -409,7 +385,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   }
 
   private func publish(_ forgotten: ForgottenSubjects) {
-    if writeError == nil, let current { publish(current) }
+    if writeError == nil, let writer { publish(writer.summary) }
     published.withLock { state in
       state.forgotten = forgotten
       state.failure = writeError.map {

@@ -17,7 +17,6 @@ extension LiveJournal {
     var next = start
     let path = "\(folder)/\(JournalTail.name)"
     let writer = try JournalFileWriter(creating: path, journal.files)
-    var summary = FileSummary(path: path)
     let builder = BlockBuilder(level: journal.level)
     let block = ByteBuffer(capacity: 256 << 10)
     var problem: StoreError?
@@ -25,7 +24,6 @@ extension LiveJournal {
       block.removeAll()
       let header = builder.finish(into: block)
       try writer.append(block.bytes, header)
-      summary.add(header)
     }
     var range = JournalRange()
     (range.first, range.last) = (next, last)
@@ -44,7 +42,7 @@ extension LiveJournal {
     if builder.isEmpty { builder.cover(min(next, last)) }
     builder.cover(last)
     try writeBlock()
-    try writer.finish(covering: summary)
+    try writer.finish()
   }
 }
 

@@ -16,7 +16,7 @@ extension Journal {
       completeCurrent()
     }
     try writing.locked { () throws(StoreError) in
-      while let oldest = state.contents.summaries.first, oldest.path != writer?.path,
+      while let oldest = state.contents.summaries.first, oldest.path != writer?.summary.path,
         state.contents.bytes > room || state.contents.oldestTime ?? .max < cutoff
       {
         try remove(oldest)
@@ -109,7 +109,7 @@ extension Journal {
     let forgotten = state.forgotten
     guard !forgotten.isEmpty else { return }
     completeCurrent()
-    let old = writing.locked { state.contents.summaries.filter { $0.path != writer?.path } }
+    let old = writing.locked { state.contents.summaries.filter { $0.path != writer?.summary.path } }
     for summary in old where summary.first <= forgotten.last {
       guard shouldContinue() else { return }
       try rewrite(summary, without: forgotten)
@@ -136,7 +136,7 @@ extension Journal {
     let old = try summary.open(files)
     guard old.blocks.contains(where: { forgotten.concerns($0.header.first, $0.filter) }) else { return }
     let new = summary.path + ".new"
-    var after = FileSummary(path: summary.path)
+    var after: FileSummary
     var lost: [JournalGap] = []
     do throws(StoreError) {
       let writer = try JournalFileWriter(creating: new, files)
@@ -152,15 +152,14 @@ extension Journal {
           header = gap.write(into: room)
         }
         try writer.append(room.bytes, header)
-        after.add(header)
       }
-      try writer.finish(covering: after)
-      after.bytes = writer.end
+      try writer.finish()
+      after = writer.summary
+      after.path = summary.path
     } catch {
       try? files.remove(new)
       throw error
     }
-    after.isComplete = true
     try writing.locked { () throws(StoreError) -> Void in
       guard let index = state.contents.summaries.firstIndex(where: { $0.path == after.path }) else {
         return try files.remove(new)

@@ -2,7 +2,7 @@ import RuledStore
 
 /// The facts of a file that need no reading of its blocks; a new file covers nothing yet.
 struct FileSummary: Equatable {
-  let path: String
+  var path: String
   /// The first sequence that it covers.
   var first: UInt64 = 0
   /// The last sequence that it covers.

@@ -2,30 +2,27 @@ import RuledCore
 import RuledStore
 
 final class JournalFileWriter {
-  let path: String
-  private(set) var durableEnd: Int
-  /// The bytes written so far.
-  private(set) var end: Int
+  /// The file with all written blocks.
+  private(set) var summary: FileSummary
+  private var durableEnd: Int
   private let file: any StoreFile
   /// For each block its offset, header and filter.
   private let index = ByteBuffer(capacity: 64 << 10)
 
   init(creating path: String, _ files: any FileSystem) throws(StoreError) {
-    self.path = path
+    summary = FileSummary(path: path, bytes: JournalFile.headerBytes)
     file = try files.open(path, .create)
     let start = ByteBuffer(capacity: 8)
     start.append(bigEndian: JournalFile.magic)
     defer { withExtendedLifetime(start) {} }
     try file.write(start.bytes, at: 0)
-    end = JournalFile.headerBytes
     durableEnd = 0
   }
 
   /// Continues a file after its last whole block; a torn block that follows is removed.
   init(continuing known: JournalFile, _ files: any FileSystem) throws(StoreError) {
-    path = known.path
+    summary = FileSummary(known)
     file = try files.open(known.path, .update)
-    end = known.end
     durableEnd = known.end
     if try file.size() > known.end { try file.resize(to: known.end) }
     for block in known.blocks {
@@ -44,43 +41,44 @@ final class JournalFileWriter {
 
   /// Appends a block; `sync` makes it durable.
   func append(_ block: ByteView, _ header: BlockHeader) throws(StoreError) {
-    try file.write(block, at: end)
-    file.beginWriteback(at: end, count: block.count)
-    note(block, at: end, headerAndFilter: BlockHeader.byteCount + header.filterBytes)
-    end += block.count
+    try file.write(block, at: summary.bytes)
+    file.beginWriteback(at: summary.bytes, count: block.count)
+    note(block, at: summary.bytes, headerAndFilter: BlockHeader.byteCount + header.filterBytes)
+    summary.add(header)
   }
 
   /// The bytes of the file with one more block and its index.
   func bytes(adding header: BlockHeader) -> Int {
     let inIndex = 8 + BlockHeader.byteCount + header.filterBytes
-    return end + header.total + BlockHeader.byteCount + index.count + inIndex + JournalFile.trailerBytes
+    return summary.bytes + header.total + BlockHeader.byteCount + index.count + inIndex + JournalFile.trailerBytes
   }
 
   func sync() throws(StoreError) {
-    guard durableEnd < end else { return }
+    guard durableEnd < summary.bytes else { return }
     try file.sync()
-    durableEnd = end
+    durableEnd = summary.bytes
   }
 
   /// Ends the file with its index, durably.
   ///
   /// The blocks are durable before the index is written, so that a block that the index names is never torn.
-  func finish(covering summary: FileSummary) throws(StoreError) {
+  func finish() throws(StoreError) {
     try sync()
     let header = BlockHeader(
       kind: .index, first: summary.first, last: summary.last, earliest: summary.earliest, latest: summary.latest)
     let block = ByteBuffer(capacity: index.count + 128)
     header.write(filter: [], contents: index.bytes, into: block)
-    block.append(bigEndian: UInt64(end))
+    block.append(bigEndian: UInt64(summary.bytes))
     block.append(bigEndian: JournalFile.indexMagic)
     defer { withExtendedLifetime(block) {} }
-    try file.write(block.bytes, at: end)
-    end += block.count
+    try file.write(block.bytes, at: summary.bytes)
+    summary.bytes += block.count
     try sync()
+    summary.isComplete = true
   }
 
   /// Removes the bytes that are not durable, if possible.
   func discard(in files: any FileSystem) {
-    if durableEnd == 0 { try? files.remove(path) } else { try? file.resize(to: durableEnd) }
+    if durableEnd == 0 { try? files.remove(summary.path) } else { try? file.resize(to: durableEnd) }
   }
 }
