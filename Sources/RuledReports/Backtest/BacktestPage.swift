@@ -23,7 +23,7 @@ package struct BacktestPage {
       pairs("Counters", report.elements("counters"), counts: { $0 }) { counter in
         "\(counter.word("plugin")) → \(counter.word("name")) \(counter["labels"]?.text ?? "")"
       },
-      failures,
+      boards, failures,
       pairs("Instructions of a rule, each time", report.elements("rules"), counts: { $0["instructions"] ?? .null }) {
         "\($0.word("plugin")) \($0.word("rule"))"
       },
@@ -167,6 +167,20 @@ package struct BacktestPage {
     let same = rows.filter { $0.before == $0.after }
     return element("h2", text: title) + bars(rows.filter { $0.before != $0.after }.prefix(30))
       + fold(same.count, bars(same.prefix(200)))
+  }
+
+  private var boards: String {
+    let rows = report.elements("boards").filter { $0.count("changed") > 0 }.map { board in
+      element(
+        "tr",
+        element("td", code("\(board.word("plugin"))/\(board.word("name"))"))
+          + ["changed", "equal"].map { element("td", class: "n", text: Figures.count(board.count($0))) }.joined())
+    }
+    return rows.isEmpty
+      ? ""
+      : element("h2", text: "Boards")
+        + element(
+          "table", "<tr><th>board</th><th class=\"n\">other scores</th><th class=\"n\">equal</th></tr>" + rows.joined())
   }
 
   private var failures: String {

@@ -60,8 +60,11 @@ struct BacktestText {
 
   private var verdict: String {
     let (changed, states) = (result.outcomes.changed, report["states"] ?? .null)
+    let traffic = traffic
     guard changed > 0 || states.count("changed") > 0 else {
-      return style.green("no difference: every outcome and every state is equal") + "\n"
+      let equal = "every outcome and every state is equal\n"
+      return (traffic + effects + counters).isEmpty && report["failures"]?["before"] == report["failures"]?["after"]
+        ? style.green("no difference: \(equal)") : equal + traffic
     }
     let all = result.outcomes.equal + changed
     var text = style.bold(
@@ -77,6 +80,12 @@ struct BacktestText {
         "  \(style.cyan(other.word("plugin").printable))  first: \(other.word("explain", else: "").printable)\n"
     }
     text += further(others.count)
+    return text + traffic
+  }
+
+  /// What comes out differently beside outcomes and states: messages, timers and boards.
+  private var traffic: String {
+    var text = ""
     for (name, noun) in [("messages", "messages between subjects"), ("timers", "timers that fired")] {
       let count = report[name] ?? .null
       if count["before"] != count["after"] { text += "\(noun): \(Self.beforeAndAfter(count))\n" }

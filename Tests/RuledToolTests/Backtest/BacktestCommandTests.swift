@@ -49,6 +49,19 @@ import Testing
 
   private func report(_ run: Run) -> JSONValue { JSONValue(text: run.output) ?? .null }
 
+  @Test func `a candidate that changes boards or counters alone is not without difference`() {
+    let first = "    state.count = (state.count or 0) + 1\n"
+    before.write("greeter/plugin.lua", Self.plugin.replacing(first, with: first + "board.add('best', 1)\n"))
+    change(first, first + "board.add('best', 2)\n")
+    let run = run("--html", events("page.html"))
+    #expect(!run.output.contains("no difference"), "\(run.output)")
+    #expect(run.output.contains("every outcome and every state is equal"), "\(run.output)")
+    #expect(run.output.contains("board greeter/best: 5 other scores"), "\(run.output)")
+    #expect(TemporaryFolder.read(events("page.html")).contains("greeter/best"))
+    change(first, first + "board.add('best', 1) count('greeter.n')\n")
+    #expect(!self.run().output.contains("no difference"))
+  }
+
   @Test func `counters are compared by name and labels`() {
     let first = "    state.count = (state.count or 0) + 1\n"
     before.write("greeter/plugin.lua", Self.plugin.replacing(first, with: first + "count('greeter.n', { p = 'a' })\n"))
