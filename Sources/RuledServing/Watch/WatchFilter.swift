@@ -26,7 +26,10 @@ struct WatchFilter: Sendable {
   init(_ params: WatchParams) {
     subject = params.subject.map { Array($0.utf8) }
     prefix = Array(params.prefix.utf8)
-    plugins = params.plugins.map { names in Set(names.map { "\"\($0)\"".withView { hash64($0) } }) }
+    // A set of a sequence would have room for all of its names, and not only for the distinct ones.
+    plugins = params.plugins.map { names in
+      names.reduce(into: []) { hashes, name in hashes.insert("\"\(name)\"".withView { hash64($0) }) }
+    }
     bytes = Self.overhead * (1 + (plugins?.count ?? 0)) + (subject?.count ?? 0) + prefix.count
   }
 

@@ -166,8 +166,11 @@ final class WatchTable {
 
   func endAll(connection: UInt64) {
     guard let client = clients.removeValue(forKey: connection) else { return }
+    let ended = Array(client.watches.values)
+    // The watches refer to their client.
+    client.watches = [:]
     client.behind = []
-    forget(Array(client.watches.values))
+    forget(ended)
   }
 
   private func forget(_ ended: [Watch]) {

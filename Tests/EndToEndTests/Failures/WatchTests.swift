@@ -44,6 +44,23 @@ extension EndToEnd {
       return changes
     }
 
+    @Test func `a filter takes the memory of its distinct names, and gives it back when its connection closes`() throws
+    {
+      let daemon = try RuledDaemon(rules: Self.rules)
+      let same = JSONValue.array(Array(repeating: "x", count: 100_000))
+      let distinct = JSONValue.array((0..<7_000).map { .string("plugin\($0)") })
+      func watch(_ plugins: JSONValue, times: Int) throws {
+        let client = try daemon.client()
+        for _ in 0..<times { _ = try client.call("watch", ["plugins": plugins]) }
+      }
+      try watch(same, times: 1)
+      let before = daemon.residentKiB
+      try watch(same, times: 80)
+      for _ in 0..<100 { try watch(distinct, times: 1) }
+      #expect(try daemon.client().call("health")["status"] == "ready")
+      #expect(daemon.residentKiB - before < 50 << 10)
+    }
+
     @Test func `changes from before a kill or a stop come as they came then, in all kinds`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
       let client = try daemon.client()

@@ -68,6 +68,19 @@ import Testing
     }
   }
 
+  @Test func `a connection that ends is freed with its watches`() throws {
+    let rig = try Rig()
+    weak var ended: Receiver?
+    do {
+      let receiver = Receiver()
+      ended = receiver
+      _ = try rig.watch("{}", connection: 1, receiver)
+      _ = try rig.watch(#"{"plugins":["p"]}"#, connection: 1, receiver)
+      rig.table.endAll(connection: 1)
+    }
+    #expect(ended == nil)
+  }
+
   @Test func `each watch gets all that it wants, once and in order, whenever its connection has room`() throws {
     let rig = try Rig()
     defer { rig.loop.close() }
