@@ -209,6 +209,26 @@ import Testing
     #expect(try engine.stored(.parked).allSatisfy { $0["failure"]?["kind"] == "value" })
   }
 
+  @Test func `the timers of a subject with many are read once, and not again at each that fires`() throws {
+    let store = CountingStore()
+    let engine = try Engine(
+      [
+        "p": """
+        rule 'set' { on = 'set', run = function(e) for i = e.data.first, e.data.last do timer.set('t' .. i, now() + i, 'due') end end }
+        rule 'due' { on = 'due', run = function(e, s) s.n = (s.n or 0) + 1 end }
+        """
+      ], store: store)
+    try engine.send("set", ["first": 1, "last": 1000])
+    let before = store.scans.load(ordering: .relaxed)
+    try advance(engine, seconds: 500)
+    #expect(try engine.state("p")?["n"] == 500)
+    let ofOneTimer = 2  // for the next one that is due
+    #expect(store.scans.load(ordering: .relaxed) - before < 500 * ofOneTimer + 50)
+    #expect(try engine.send("set", ["first": 1001, "last": 1501])["failures"]?[0]?["kind"] == "value")
+    #expect(try engine.send("set", ["first": 1001, "last": 1500])["failures"] == [])
+    #expect(try engine.stored(.timer).count == 1000)
+  }
+
   @Test func `as many timers as may be can be replaced and exchanged, and leave room for other plugins and subjects`()
     throws
   {

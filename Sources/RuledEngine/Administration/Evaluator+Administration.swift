@@ -113,6 +113,7 @@ extension Evaluator {
     }
     // All reads are done: from here on nothing fails.
     batches.current.waitingTimers -= timers.count
+    subject.pendingTimers = nil
     for timer in timers {
       timer.read { key, value in
         guard case .timer(_, let plugin, let name)? = key else { return }

@@ -15,6 +15,9 @@ final class BatchQueue {
   /// The number of the last durable batch.
   private(set) var durable: UInt64 = 0
 
+  /// How often writes were taken back.
+  private(set) var rollBacks = 0
+
   /// The owner's number: that of a daemon's worker, or another unique one.
   let worker: UInt64
   private var spare: [CommitBatch] = []
@@ -60,6 +63,7 @@ final class BatchQueue {
   /// Discards the oldest batch in flight, whose commit failed, and all later ones, the current one included.
   func discardAll(from batch: CommitBatch) {
     precondition(inFlight.first === batch, "batches finish in the order in which they were taken")
+    rollBacks += 1
     for batch in uncommitted {
       context.counters.release(batch.counters)
       context.boards.release(batch.boards)
@@ -70,6 +74,7 @@ final class BatchQueue {
   }
 
   func rollBack(to mark: CommitBatch.Mark) {
+    rollBacks += 1
     context.counters.release(current.counters[mark.counters...])
     context.boards.release(current.boards[mark.boards...])
     current.rollBack(to: mark)

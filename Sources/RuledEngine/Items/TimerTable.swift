@@ -128,6 +128,7 @@ final class TimerTable {
     batch.writes.put(key.bytes, ByteView.empty)
     batch.earliestTimer = min(batch.earliestTimer ?? due, due)
     batch.waitingTimers += 1
+    subject.pendingTimers?.insert(name.partBytes, of: plugin.partBytes)
     subject.lastCommit = batch.number
   }
 
@@ -188,11 +189,15 @@ final class TimerTable {
     // A subject without a record has nothing.
     if subject.mostTimers == nil, subject.record.isEmpty { subject.mostTimers = 0 }
     if let most = subject.mostTimers, most < least { return nil }
-    let timers = try all(of: subject)
-    subject.mostTimers = timers.count
-    guard timers.count >= least else { return nil }
-    let own = timers.filter { $0.plugin.withView { ByteOrder.equal($0, plugin.nameBytes) } }
-    return Set(own.map(\.name))
+    if subject.pendingTimers?.rollBacks != batches.rollBacks {
+      subject.pendingTimers = PendingTimers(try all(of: subject), rollBacks: batches.rollBacks)
+    }
+    subject.mostTimers = subject.pendingTimers?.count
+    guard let pending = subject.pendingTimers, pending.count >= least else {
+      subject.pendingTimers = nil
+      return nil
+    }
+    return pending.names(of: Array(plugin.nameBytes))
   }
 
   private func noteLoop(of plugin: Catalog.Plugin, _ rule: Int, _ subject: Subject, due: Int64) {
@@ -211,12 +216,14 @@ final class TimerTable {
     guard try read(name, of: plugin, subject) else { return }
     batches.current.writes.delete(key.bytes)
     batches.current.waitingTimers -= 1
+    subject.pendingTimers?.remove(Array(name), of: Array(plugin.utf8))
     removeIndex(of: value.bytes, name, of: plugin, subject: subject)
     subject.lastCommit = batches.current.number
   }
 
   func removeAll(of plugin: String, subject: Subject) throws(RequestError) {
     let prefix = StoreKey.prefix(.timer, of: subject.name, plugin: plugin)
+    subject.pendingTimers = nil
     for timer in try batches.readAll(prefix: prefix, of: subject.name) {
       batches.current.waitingTimers -= 1
       timer.key.withView { batches.current.writes.delete($0) }
@@ -251,6 +258,7 @@ final class TimerTable {
         if let schedule = stored.member("every") { next = try self.next(JSONValue(schedule), due: due, now: fired.now) }
         batches.current.writes.delete(key.bytes)
         batches.current.waitingTimers -= 1
+        subject.pendingTimers?.remove(timer.name, of: timer.plugin)
         event = fired
       }
     }

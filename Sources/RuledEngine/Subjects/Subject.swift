@@ -14,6 +14,8 @@ final class Subject {
   var isUsed = true
   /// How many timers are pending for it at most, of all plugins; nil until somebody asked.
   var mostTimers: Int?
+  /// The names of its pending timers, if they are many and somebody asked.
+  var pendingTimers: PendingTimers?
   /// The value of its earlier events, nil until somebody asked for it; valid as long as the record says.
   private(set) var earlier: ByteBuffer?
   private var earlierHashes = HashFilter()

@@ -273,6 +273,14 @@ package protocol KeyPart {
   func appendPart(to buffer: ByteBuffer)
 }
 
+extension KeyPart {
+  package var partBytes: [UInt8] {
+    let buffer = ByteBuffer(capacity: partCount)
+    appendPart(to: buffer)
+    return Array(buffer.bytes)
+  }
+}
+
 extension String: KeyPart {
   package var partCount: Int { utf8.count }
 

@@ -7,6 +7,8 @@ final class CountingStore: StateStore {
   private let store = MemoryStore()
   /// How many keys were looked up.
   let reads = Atomic<Int>(0)
+  /// How many cursors were opened.
+  let scans = Atomic<Int>(0)
   /// How many writes were committed.
   let writes = Atomic<Int>(0)
 
@@ -40,6 +42,7 @@ final class CountingStore: StateStore {
   func withCursor(
     below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
+    scans.wrappingAdd(1, ordering: .relaxed)
     try store.withCursor(below: upper, body)
   }
 
