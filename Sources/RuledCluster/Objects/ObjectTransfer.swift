@@ -67,9 +67,15 @@ final class ObjectTransfer {
       { ruled_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)) },
       { ruled_curl_set_text(easy, CURLOPT_URL, url) },
       {
-        method == "PUT"
-          ? ruled_curl_set_upload(easy, bytes, sendCallback, seekCallback, context)
-          : ruled_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, method)
+        guard method == "PUT" else { return ruled_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, method) }
+        return ruled_curl_set_upload(
+          easy, bytes,
+          { transfer($3)?.send(UnsafeMutableRawBufferPointer(start: $0, count: $1 * $2)) ?? Int(CURL_READFUNC_ABORT) },
+          { context, offset, origin in
+            guard origin == SEEK_SET, let transfer = transfer(context) else { return Int32(CURL_SEEKFUNC_FAIL) }
+            transfer.sent = Int(offset)
+            return Int32(CURL_SEEKFUNC_OK)
+          }, context)
       },
       { ruled_curl_set_text(easy, CURLOPT_AWS_SIGV4, "aws:amz:\(bucket.region):s3") },
       { ruled_curl_set_text(easy, CURLOPT_USERNAME, credentials.keyID) },
@@ -80,7 +86,10 @@ final class ObjectTransfer {
       { ruled_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, 10_000) },
       { ruled_curl_set_long(easy, CURLOPT_LOW_SPEED_LIMIT, Self.slowest) },
       { ruled_curl_set_long(easy, CURLOPT_LOW_SPEED_TIME, Self.stallSeconds) },
-      { ruled_curl_set_write(easy, receiveCallback, context) },
+      {
+        ruled_curl_set_write(
+          easy, { transfer($3)?.receive(ByteView(start: $0, count: $1 * $2)) == true ? $1 * $2 : 0 }, context)
+      },
       { ruled_curl_set_error_text(easy, errorText) },
       { bucket.authority.map { ruled_curl_set_text(easy, CURLOPT_CAINFO, $0) } ?? CURLE_OK },
     ]
@@ -90,7 +99,7 @@ final class ObjectTransfer {
   // MARK: Callbacks
 
   /// Gives libcurl the next bytes of the body; nil to end the transfer.
-  fileprivate func send(_ room: UnsafeMutableRawBufferPointer) -> Int? {
+  private func send(_ room: UnsafeMutableRawBufferPointer) -> Int? {
     let wanted = min(room.count, request.bodyBytes - sent)
     switch request.body {
     case .none: return 0
@@ -110,11 +119,8 @@ final class ObjectTransfer {
     return wanted
   }
 
-  /// Goes back in the body, to send it again.
-  fileprivate func seek(to offset: Int) { sent = offset }
-
   /// Takes bytes of the answer's body; false to end the transfer.
-  fileprivate func receive(_ bytes: ByteView) -> Bool {
+  private func receive(_ bytes: ByteView) -> Bool {
     hasBody = true
     guard let receiver, ruled_curl_status(easy) == 200 else {
       guard body.count + bytes.count <= Self.longestBody else { return false }
@@ -154,24 +160,4 @@ final class ObjectTransfer {
 
 private func transfer(_ context: UnsafeMutableRawPointer?) -> ObjectTransfer? {
   context.map { Unmanaged<ObjectTransfer>.fromOpaque($0).takeUnretainedValue() }
-}
-
-private func sendCallback(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-  let room = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-  return transfer(context)?.send(room) ?? Int(CURL_READFUNC_ABORT)
-}
-
-private func seekCallback(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
-  guard origin == SEEK_SET, let transfer = transfer(context) else { return Int32(CURL_SEEKFUNC_FAIL) }
-  transfer.seek(to: Int(offset))
-  return Int32(CURL_SEEKFUNC_OK)
-}
-
-private func receiveCallback(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-  guard let transfer = transfer(context) else { return 0 }
-  return transfer.receive(ByteView(start: bytes, count: size * count)) ? size * count : 0
 }

@@ -63,7 +63,12 @@ package final class HTTPClient {
   private func openMulti() -> UnsafeMutableRawPointer? {
     if let multi { return multi }
     guard Self.isInitialized, let made = curl_multi_init() else { return nil }
-    ruled_curl_attach(made, socketCallback, timerCallback, Unmanaged.passUnretained(self).toOpaque())
+    ruled_curl_attach(
+      made, { _, descriptor, wanted, context, _ in client(context)?.watch(descriptor, for: wanted) ?? 0 },
+      { _, milliseconds, context in
+        client(context)?.setTimer(milliseconds: milliseconds)
+        return 0
+      }, Unmanaged.passUnretained(self).toOpaque())
     multi = made
     return made
   }
@@ -112,7 +117,7 @@ package final class HTTPClient {
   // MARK: Callbacks of libcurl
 
   /// Waits for the events of a socket that libcurl wants; -1, which ends all transfers, when it can't be watched.
-  fileprivate func watch(_ descriptor: curl_socket_t, for wanted: Int32) -> Int32 {
+  private func watch(_ descriptor: curl_socket_t, for wanted: Int32) -> Int32 {
     guard wanted != CURL_POLL_REMOVE else {
       polls.removeValue(forKey: descriptor)?.close()
       return 0
@@ -143,23 +148,11 @@ package final class HTTPClient {
   }
 
   /// Starts the timer that libcurl wants; a negative delay stops it.
-  fileprivate func setTimer(milliseconds: Int) {
+  private func setTimer(milliseconds: Int) {
     if milliseconds < 0 { timer?.stop() } else { timer?.start(after: UInt64(milliseconds)) }
   }
 }
 
-private func socketCallback(
-  _ easy: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ wanted: Int32, _ context: UnsafeMutableRawPointer?,
-  _ ofSocket: UnsafeMutableRawPointer?
-) -> Int32 {
-  guard let context else { return 0 }
-  return Unmanaged<HTTPClient>.fromOpaque(context).takeUnretainedValue().watch(descriptor, for: wanted)
-}
-
-private func timerCallback(
-  _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-  guard let context else { return 0 }
-  Unmanaged<HTTPClient>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds: milliseconds)
-  return 0
+private func client(_ context: UnsafeMutableRawPointer?) -> HTTPClient? {
+  context.map { Unmanaged<HTTPClient>.fromOpaque($0).takeUnretainedValue() }
 }

@@ -67,8 +67,8 @@ final class HTTPTransfer {
       { ruled_curl_set_long(easy, CURLOPT_NOSIGNAL, 1) },
       { ruled_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, min(milliseconds, 10_000)) },
       { ruled_curl_set_long(easy, CURLOPT_TIMEOUT_MS, milliseconds) },
-      { ruled_curl_set_write(easy, bodyCallback, context) },
-      { ruled_curl_set_head(easy, headCallback, context) },
+      { ruled_curl_set_write(easy, { pass($0, $1 * $2, to: $3) { $0.keepBody($1) } }, context) },
+      { ruled_curl_set_head(easy, { pass($0, $1 * $2, to: $3) { $0.readHead($1) } }, context) },
       { ruled_curl_set_error_text(easy, errorText) },
       { request.certificate.map { ruled_curl_set_text(easy, CURLOPT_SSLCERT, $0) } ?? CURLE_OK },
       { request.certificate.map { ruled_curl_set_text(easy, CURLOPT_SSLKEY, $0) } ?? CURLE_OK },
@@ -92,7 +92,7 @@ final class HTTPTransfer {
   // MARK: The answer
 
   /// Notes a line of the answer: a status line begins a head, a blank line ends it; trailers come after it.
-  fileprivate func readHead(_ line: ByteView) {
+  private func readHead(_ line: ByteView) {
     if line.starts(with: "HTTP/".utf8) {
       hasHead = false
     } else if line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
@@ -100,7 +100,7 @@ final class HTTPTransfer {
     }
   }
 
-  fileprivate func keepBody(_ bytes: ByteView) {
+  private func keepBody(_ bytes: ByteView) {
     let room = keptBytes - body.count
     if room > 0 { body += bytes.extracting(first: room) }
   }
@@ -123,18 +123,6 @@ final class HTTPTransfer {
   }
 
   static var outOfMemory: HTTPResult { .failed(String(cString: curl_easy_strerror(CURLE_OUT_OF_MEMORY))) }
-}
-
-private func headCallback(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-  pass(bytes, size * count, to: context) { $0.readHead($1) }
-}
-
-private func bodyCallback(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-  pass(bytes, size * count, to: context) { $0.keepBody($1) }
 }
 
 /// Passes bytes of the answer to the transfer `context`; returns their number, as libcurl expects.

@@ -37,14 +37,16 @@ package final class DescriptorPoll: LoopHandle {
     if events.isEmpty {
       uv_poll_stop(handle)
     } else {
-      let status = uv_poll_start(handle, events.rawValue, descriptorPolled)
+      let status = uv_poll_start(handle, events.rawValue) {
+        DescriptorPoll.owner(of: $0?.pointee.data)?.report($1, $2)
+      }
       precondition(status == 0, "polling an open descriptor failed")
     }
   }
 
   override func didClose() { body = nil }
 
-  fileprivate func report(_ status: Int32, _ events: Int32) {
+  private func report(_ status: Int32, _ events: Int32) {
     loop.beginTick()
     if status < 0 {
       interest = []
@@ -53,8 +55,4 @@ package final class DescriptorPoll: LoopHandle {
       body?(Events(rawValue: events))
     }
   }
-}
-
-private func descriptorPolled(_ handle: UnsafeMutablePointer<uv_poll_t>?, _ status: Int32, _ events: Int32) {
-  DescriptorPoll.owner(of: handle?.pointee.data)?.report(status, events)
 }

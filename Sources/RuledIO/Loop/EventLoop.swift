@@ -47,7 +47,10 @@ internal import RuledCore
     uv_idle_init(raw, idle)
     prepare.pointee.data = Unmanaged.passUnretained(self).toOpaque()
     idle.pointee.data = prepare.pointee.data
-    uv_prepare_start(prepare, loopTickEnded)
+    uv_prepare_start(prepare) { handle in
+      guard let data = handle?.pointee.data else { return }
+      Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().endTick()
+    }
   }
 
   /// Throws if the process can't open the few descriptors of a loop: libuv ends the process if it has none for its first one, which takes two pipes for
@@ -110,7 +113,14 @@ internal import RuledCore
     outputHooks = []
     queued = []
     expectsInput = { false }
-    uv_walk(raw, closeLoopHandle, nil)
+    let closeHandle: uv_walk_cb = { handle, _ in
+      guard let handle, uv_is_closing(handle) == 0 else { return }
+      switch uv_handle_get_type(handle) {
+      case UV_PREPARE, UV_IDLE: uv_close(handle, nil)
+      default: LoopHandle.owner(of: handle.pointee.data)?.close()
+      }
+    }
+    uv_walk(raw, closeHandle, nil)
     while uv_run(raw, UV_RUN_DEFAULT) != 0 {}
     let status = uv_loop_close(raw)
     precondition(status == 0, "an event loop was closed with handles open")
@@ -138,7 +148,12 @@ internal import RuledCore
   /// The loop does not wait for input before that.
   package func onNextTick(_ body: @escaping () -> Void) {
     assertOnLoop()
-    if queued.isEmpty { uv_idle_start(idle, loopIdled) }
+    if queued.isEmpty {
+      uv_idle_start(idle) { handle in
+        guard let data = handle?.pointee.data else { return }
+        Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().runQueued()
+      }
+    }
     queued.append(body)
   }
 
@@ -167,7 +182,7 @@ internal import RuledCore
     isInTick = true
   }
 
-  fileprivate func endTick() {
+  private func endTick() {
     beginTick()
     for hook in workHooks { hook() }
     for hook in outputHooks { hook() }
@@ -179,30 +194,12 @@ internal import RuledCore
     if polls { busyPoll.poll(uv_backend_fd(raw)) }
   }
 
-  fileprivate func runQueued() {
+  private func runQueued() {
     beginTick()
     uv_idle_stop(idle)
     let due = queued
     queued = []
     for body in due { body() }
-  }
-}
-
-private func loopTickEnded(_ handle: UnsafeMutablePointer<uv_prepare_t>?) {
-  guard let data = handle?.pointee.data else { return }
-  Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().endTick()
-}
-
-private func loopIdled(_ handle: UnsafeMutablePointer<uv_idle_t>?) {
-  guard let data = handle?.pointee.data else { return }
-  Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().runQueued()
-}
-
-private func closeLoopHandle(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ context: UnsafeMutableRawPointer?) {
-  guard let handle, uv_is_closing(handle) == 0 else { return }
-  switch uv_handle_get_type(handle) {
-  case UV_PREPARE, UV_IDLE: uv_close(handle, nil)
-  default: LoopHandle.owner(of: handle.pointee.data)?.close()
   }
 }
 

@@ -40,7 +40,11 @@ package class LoopHandle {
     guard !isClosed else { return }
     isClosed = true
     didClose()
-    uv_close(raw, loopHandleClosed)
+    uv_close(raw) { handle in
+      guard let handle, let data = handle.pointee.data else { return }
+      Unmanaged<LoopHandle>.fromOpaque(data).release()
+      UnsafeMutableRawPointer(handle).deallocate()
+    }
   }
 
   /// Drops closures, so that no reference cycle outlives the handle.
@@ -51,10 +55,4 @@ package class LoopHandle {
     guard let data else { return nil }
     return Unmanaged<Self>.fromOpaque(data).takeUnretainedValue()
   }
-}
-
-private func loopHandleClosed(_ handle: UnsafeMutablePointer<uv_handle_t>?) {
-  guard let handle, let data = handle.pointee.data else { return }
-  Unmanaged<LoopHandle>.fromOpaque(data).release()
-  UnsafeMutableRawPointer(handle).deallocate()
 }

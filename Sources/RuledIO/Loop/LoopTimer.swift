@@ -18,7 +18,7 @@ package final class LoopTimer: LoopHandle {
     loop.assertOnLoop()
     precondition(!isClosed, "a closed timer is not started")
     uv_update_time(loop.raw)
-    uv_timer_start(pointer(uv_timer_t.self), loopTimerFired, delay, period)
+    uv_timer_start(pointer(uv_timer_t.self), { LoopTimer.owner(of: $0?.pointee.data)?.fire() }, delay, period)
   }
 
   /// Whether it will fire.
@@ -32,14 +32,10 @@ package final class LoopTimer: LoopHandle {
 
   override func didClose() { body = nil }
 
-  fileprivate func fire() {
+  private func fire() {
     loop.beginTick()
     let body = body
     if closesAfterFiring { close() }
     body?()
   }
-}
-
-private func loopTimerFired(_ handle: UnsafeMutablePointer<uv_timer_t>?) {
-  LoopTimer.owner(of: handle?.pointee.data)?.fire()
 }

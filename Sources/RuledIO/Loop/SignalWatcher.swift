@@ -38,18 +38,16 @@ private final class SignalHandle: LoopHandle {
     try super.init(uv_signal_t.self, on: loop, call: "uv_signal_init", context: "signal \(signal)") {
       uv_signal_init($0, $1)
     }
-    let status = uv_signal_start(pointer(uv_signal_t.self), signalArrived, signal.rawValue)
+    let status = uv_signal_start(
+      pointer(uv_signal_t.self), { handle, _ in SignalHandle.owner(of: handle?.pointee.data)?.report() },
+      signal.rawValue)
     precondition(status == 0, "a signal that can be caught could not be watched")
   }
 
   override func didClose() { body = nil }
 
-  func report() {
+  private func report() {
     loop.beginTick()
     body?(signal)
   }
-}
-
-private func signalArrived(_ handle: UnsafeMutablePointer<uv_signal_t>?, _ number: Int32) {
-  SignalHandle.owner(of: handle?.pointee.data)?.report()
 }
