@@ -38,11 +38,6 @@ enum ProcessLimits {
     configuration.workers > 0 ? configuration.workers : Int(cl_processors())
   }
 
-  /// The number of descriptors beside connections and the store's files, with some in reserve.
-  private static func otherDescriptors(_ configuration: Configuration, _ workers: Int) -> Int {
-    48 + Limits.probeConnections + 4 * workers + 9 * configuration.sinks.count
-  }
-
   /// The number of descriptors of a connection that a node carries to another one: its own, two to the tunnel, and the tunnel's.
   private static let tunnelDescriptors = 4
 
@@ -50,7 +45,8 @@ enum ProcessLimits {
     _ configuration: Configuration, _ workers: Int, _ warn: (String) -> Void
   ) throws(StartError) -> Int {
     let wanted = configuration.limits.connections
-    let others = otherDescriptors(configuration, workers)
+    // The descriptors beside connections and the store's files, with some in reserve.
+    let others = 48 + Limits.probeConnections + 4 * workers + 9 * configuration.sinks.count
     // The sites have as many connections of their own.
     let pools = configuration.http.sites == nil ? 1 : 2
     let each = pools * (configuration.cluster.tunnel == nil ? 1 : tunnelDescriptors)

@@ -29,7 +29,7 @@ package final class TapeDocument {
   package func parse(_ text: ByteView, readable: Int = 0) throws(JSONError.Reason) -> TapeValue {
     let code = text.withCharacters { cj_parse(handle, $0, $1, max(readable, $1)) }
     guard code == Int32(CJ_OK.rawValue) else { throw JSONError.Reason(rawValue: code) ?? .syntax }
-    return root
+    return TapeValue(tape: cj_tape(handle), strings: cj_strings(handle), index: Int(CJ_ROOT))
   }
 
   /// Parses a copy of `text`, which the document holds as `text` until it parses again, and returns the root value.
@@ -42,6 +42,4 @@ package final class TapeDocument {
 
   /// The copy that `parse(copyOf:)` made last.
   package var text: ByteView { copy.bytes }
-
-  private var root: TapeValue { TapeValue(tape: cj_tape(handle), strings: cj_strings(handle), index: Int(CJ_ROOT)) }
 }

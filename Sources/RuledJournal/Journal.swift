@@ -313,7 +313,10 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     guard let writer else { return }
     try makeRoom(for: writer, adding: header)
     try writer.append(block.bytes, header)
-    if writer.summary.bytes >= fileBytes(settings) || isOld(writer.summary) { try complete(writer) }
+    let file = writer.summary
+    // A file that spans much time would keep its oldest entries much longer than configured.
+    let isOld = file.entries > 0 && file.latest - file.earliest > settings.keep / 8
+    if file.bytes >= fileBytes(settings) || isOld { try complete(writer) }
   }
 
   /// Removes the oldest files if all would take too much room with the next block of the current one.
@@ -324,11 +327,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     {
       try remove(oldest)
     }
-  }
-
-  /// Whether a file spans so much time that its oldest entries would be kept much longer than configured.
-  private func isOld(_ summary: FileSummary) -> Bool {
-    summary.entries > 0 && summary.latest - summary.earliest > settings.keep / 8
   }
 
   private func complete(_ writer: JournalFileWriter) throws(StoreError) {

@@ -184,22 +184,13 @@ extension Journal {
     let builder = BlockBuilder(level: level)
     builder.cover(block.header.first)
     _ = try file.forEach(in: block) { (view) throws(StoreError) in
-      if forgotten.erases(view) {
-        if view.origin == .forget { builder.add(view.withoutSubject) } else { builder.cover(view.sequence) }
-      } else {
-        builder.add(view)
-      }
+      var view = view
+      let isErased = forgotten.erases(view)
+      if isErased { view.subject = .empty }
+      if isErased, view.origin != .forget { builder.cover(view.sequence) } else { builder.add(view) }
       return true
     }
     builder.cover(block.header.last)
     return builder.finish(into: room)
-  }
-}
-
-extension EntryView {
-  fileprivate var withoutSubject: EntryView {
-    var copy = self
-    copy.subject = .empty
-    return copy
   }
 }

@@ -67,7 +67,10 @@ final class ForwardedLines {
       return
     }
     do throws(SystemError) {
-      poll = try DescriptorPoll(on: loop, near) { [unowned self] events in handle(events) }
+      poll = try DescriptorPoll(on: loop, near) { [unowned self] events in
+        if events.contains(.writable) { flush() }
+        if events.contains(.readable) || events.contains(.failed) { receive() }
+      }
     } catch {
       for socket in [near, far] { SystemCalls.close(socket) }
       outcome.value = .refused("there is no tunnel: \(error)")
@@ -122,11 +125,6 @@ final class ForwardedLines {
   }
 
   // MARK: Replies
-
-  private func handle(_ events: DescriptorPoll.Events) {
-    if events.contains(.writable) { flush() }
-    if events.contains(.readable) || events.contains(.failed) { receive() }
-  }
 
   /// The size in bytes from which on an incomplete line is passed on in pieces.
   private static let wholeLineBytes = 64 << 10

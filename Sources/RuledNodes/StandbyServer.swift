@@ -178,24 +178,22 @@ final class StandbyServer: ConnectionHandler {
   /// After a signal: takes no new clients, answers all received requests, and then stops.
   private func drain() {
     guard endsAt == nil else { return }
-    endsAt = EngineClock.monotonic + Self.longestEnd
+    let end = EngineClock.monotonic + Self.longestEnd
+    endsAt = end
     membership.log.info("ending: received requests are answered first")
     for listener in listeners { listener.stop() }
     listeners = []
     table.drain()
     do throws(SystemError) {
-      try loop.timer(after: Self.drainPeriod, every: Self.drainPeriod) { [unowned self] in stopIfDrained() }
+      try loop.timer(after: Self.drainPeriod, every: Self.drainPeriod) { [unowned self] in
+        let isDone = table.count == 0 && leaving.isEmpty
+        if isDone || EngineClock.monotonic >= end { stop() }
+      }
     } catch { stop() }
   }
 
   /// How often a node that ends looks whether all is done, in milliseconds.
   private static let drainPeriod: UInt64 = 5
-
-  private func stopIfDrained() {
-    guard let endsAt else { return }
-    let isDone = table.count == 0 && leaving.isEmpty
-    if isDone || EngineClock.monotonic >= endsAt { stop() }
-  }
 
   /// Ends the tunnels, which answers their open requests, and the loop.
   private func stop() {

@@ -78,7 +78,9 @@ package final class World {
       _ = try context.counters.load(from: context)
       try context.boards.load(from: context, holdingPlaces: false)
       try findMessages()
-      if recorded == nil { try findTimers() }
+      if recorded == nil {
+        for timer in try StoreListing.timers(context, now: .max, limit: .max).due { note(timer) }
+      }
     } catch { throw error.requestError }
   }
 
@@ -247,7 +249,8 @@ package final class World {
     let sent = batch.messages.count
     batch.earliestTimer = nil
     try body(self)
-    resumePlugins()
+    // Plugins that this world has suspended or put off run again: that happens only where the record has it.
+    for plugin in evaluator.catalog.plugins where plugin.runtime.hasStopped { plugin.runtime.resume() }
     guard let made = recorder.take() else {
       if let entry { try diverge(Array(entry.subject.utf8)) }
       return
@@ -262,11 +265,6 @@ package final class World {
     }
     if batch.publishes { try publish(isRecorded: isAsRecorded) }
     played.append(Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts))
-  }
-
-  /// Lets plugins run again that this world has suspended or put off: this happens only where the record has it.
-  private func resumePlugins() {
-    for plugin in evaluator.catalog.plugins where plugin.runtime.hasStopped { plugin.runtime.resume() }
   }
 
   /// Notes a message that was sent: it waits for its recorded counterpart, or is delivered next.
@@ -364,10 +362,6 @@ package final class World {
       }
       if let text = reader.message(text) { waiting.add(message, text) }
     }
-  }
-
-  private func findTimers() throws(StoreError) {
-    for timer in try StoreListing.timers(context, now: .max, limit: .max).due { note(timer) }
   }
 
   /// Whether entries that were played may be wrong, if other worlds play the other subjects of this side: a message was sent to one of these, or the

@@ -80,7 +80,9 @@ package final class PlayedStore: Sendable {
     if known.isEmpty {
       cluster.withLock { $0 = id }
       // So that a crash after the first writes does not leave a store without a position.
-      return try writePosition(.start)
+      let writes = WriteSet(capacity: 256)
+      putPosition(.start, in: writes)
+      return try append(writes)
     }
     guard known == id else {
       throw StoreError(
@@ -116,12 +118,6 @@ package final class PlayedStore: Sendable {
     putPosition(next, in: batch.writes)
     try append(batch.writes)
     current.withLock { $0 = next }
-  }
-
-  private func writePosition(_ position: LogPosition) throws(StoreError) {
-    let writes = WriteSet(capacity: 256)
-    putPosition(position, in: writes)
-    try append(writes)
   }
 
   private func putPosition(_ position: LogPosition, in writes: WriteSet) {

@@ -18,7 +18,9 @@ package struct WebURL {
     let bracket = address.first == UInt8(ascii: "[") ? address.firstIndex(of: UInt8(ascii: "]")) : address.startIndex
     guard let bracket else { return nil }
     let end = address[bracket...].firstIndex(of: UInt8(ascii: ":")) ?? address.endIndex
-    guard Self.isHost(address[..<end]), Self.isPort(address[end...].dropFirst()) else { return nil }
+    let port = address[end...].dropFirst()
+    guard Self.isHost(address[..<end]), port.isEmpty || port.allSatisfy(\.isDigit) && UInt16(Substring(port)) != nil
+    else { return nil }
   }
 
   /// Whether a text is a name, or an address that has brackets if it begins with one.
@@ -26,9 +28,5 @@ package struct WebURL {
     let isBracketed = host.first == UInt8(ascii: "[")
     return host.count > (isBracketed ? 2 : 0) && !host.contains(UInt8(ascii: " "))
       && (!isBracketed || host.last == UInt8(ascii: "]"))
-  }
-
-  private static func isPort(_ digits: Substring.UTF8View) -> Bool {
-    digits.isEmpty || digits.allSatisfy(\.isDigit) && UInt16(Substring(digits)) != nil
   }
 }

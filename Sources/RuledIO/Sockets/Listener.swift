@@ -27,7 +27,10 @@ package final class Listener {
     self.socket = consume socket
     self.accepted = accepted
     poll = try DescriptorPoll(on: loop, descriptor) { [self] _ in accept() }
-    retry = try LoopTimer(on: loop) { [self] in resume() }
+    retry = try LoopTimer(on: loop) { [self] in
+      isPaused = false
+      poll?.wait(for: .readable)
+    }
     poll?.wait(for: .readable)
   }
 
@@ -38,11 +41,6 @@ package final class Listener {
     poll = nil
     retry = nil
     socket = nil
-  }
-
-  private func resume() {
-    isPaused = false
-    poll?.wait(for: .readable)
   }
 
   /// Accepts up to 64 connections, so that a flood of them does not starve the open ones.

@@ -72,7 +72,7 @@ struct EntryView {
       digests.append(.init(plugin: plugin.text, state: state))
     }
     withExtendedLifetime(buffer) {}
-    let parts = parts
+    let (parts, isKept) = (parts, origin == .message && KeptEvent.isOne(text))
     return JournalEntry(
       sequence: sequence, at: Timestamp(microseconds: at), now: Timestamp(microseconds: now), subject: subject.text,
       version: version, revision: revision.text, origin: isKept ? .kept : origin, event: wholeEvent,
@@ -80,8 +80,6 @@ struct EntryView {
       failures: Array(parts.failures), digests: digests, consequences: consequences,
       redacted: redacted.split(separator: 0).map(\.text))
   }
-
-  private var isKept: Bool { origin == .message && KeptEvent.isOne(text) }
 
   /// The event with its id.
   private var wholeEvent: [UInt8] {

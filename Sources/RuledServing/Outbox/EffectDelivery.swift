@@ -36,20 +36,19 @@ final class EffectDelivery: OutboxPart {
   func deliver(_ sink: Sink, now: UInt64) {
     switch sink.target {
     case .none, .lease: break
-    case .url: if !isStopping, deliverer != nil { post(sink, now: now) }
+    case .url:
+      // As many deliveries begin as may be under way.
+      while !isStopping, deliverer != nil, sink.busySubjects.count < Sink.maximumRequests,
+        let (queue, subject) = sink.next(now: now)
+      {
+        begin(subject, of: queue, sink, for: nil, now: now)
+      }
     case .file(let file): writeLines(sink, chunkBytes: 1 << 20, now: now) { append($0, of: sink, to: file) }
     case .log: writeLines(sink, chunkBytes: 64 << 10, now: now) { writeToLog($0, of: sink) }
     }
   }
 
   // MARK: Handlers
-
-  /// Begins as many deliveries as may be under way.
-  private func post(_ sink: Sink, now: UInt64) {
-    while sink.busySubjects.count < Sink.maximumRequests, let (queue, subject) = sink.next(now: now) {
-      begin(subject, of: queue, sink, for: nil, now: now)
-    }
-  }
 
   /// Has the handler called for a subject's first effect; false when the effect can't be delivered now.
   @discardableResult

@@ -114,7 +114,12 @@ package final class Server {
     try StoredTime.resume(context)
     let last = try WatchSequence.last(in: context)
     hub.begin(after: last)
-    if let journal = services.journal { beginWatching(after: last, journal) }
+    if let journal = services.journal {
+      // Watches go on after the commits before this start.
+      do throws(StoreError) { try hub.begin(after: last, changesOf: journal.source) } catch {
+        log.warn("watches get nothing from before this start, as the journal can't be read: \(error)")
+      }
+    }
     commits.begin(with: try context.counters.load(from: context))
     try context.boards.load(from: context)
     committer = try Thread.start(name: "ruled-commit") { [services, commits] in
@@ -132,13 +137,6 @@ package final class Server {
     _ = try Thread.start(name: "ruled-archive", priority: .lowest) { [services, log] in
       services.revisions.review()
       for problem in services.revisions.problems { log.warn(problem) }
-    }
-  }
-
-  /// Lets watches go on after the commits before this start.
-  private func beginWatching(after last: UInt64, _ journal: JournalService) {
-    do throws(StoreError) { try hub.begin(after: last, changesOf: journal.source) } catch {
-      log.warn("watches get nothing from before this start, as the journal can't be read: \(error)")
     }
   }
 

@@ -72,7 +72,10 @@ enum EventChecks {
 
   /// An extension attribute: `[a-z0-9]{1,64}` and a scalar.
   static func `extension`(_ name: ByteView, _ value: TapeValue, _ path: String) throws(RequestError) {
-    guard !name.isEmpty, name.count <= Limits.extensionNameBytes, name.allSatisfy(isNameByte) else {
+    let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+    guard !name.isEmpty, name.count <= Limits.extensionNameBytes,
+      name.allSatisfy({ $0.isDigit || letters.contains($0) })
+    else {
       throw .invalidParams(
         path: JSONPath.member(path, name),
         "is no attribute: names are 1 to \(Limits.extensionNameBytes) lower-case letters and digits")
@@ -80,10 +83,6 @@ enum EventChecks {
     guard !value.isContainer else {
       throw .invalidParams(path: JSONPath.member(path, name), "must be a string, a number or a boolean")
     }
-  }
-
-  private static func isNameByte(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 
   private static func error(_ path: String, _ name: StaticString, _ detail: String) -> RequestError {

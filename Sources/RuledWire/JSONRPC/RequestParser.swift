@@ -90,15 +90,10 @@ struct RequestMembers {
     if let params, !params.isContainer { return invalid("“params” must be an object or an array.") }
     return .request(
       RequestView(
-        id: idText, method: Method(name), methodName: name, params: params, paramsText: paramsText ?? Self.noParams))
+        id: idText, method: Method(name), methodName: name, params: params, paramsText: paramsText ?? ByteView("{}")))
   }
 
   private func invalid(_ message: String) -> RequestMessage { .invalid(id: idText, RequestMessage.error(message)) }
-
-  private static var noParams: ByteView {
-    let text: StaticString = "{}"
-    return ByteView(start: text.utf8Start, count: text.utf8CodeUnitCount)
-  }
 }
 
 /// One JSON-RPC message of a line or of a batch.
