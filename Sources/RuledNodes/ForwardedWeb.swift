@@ -66,7 +66,7 @@ final class ForwardedWeb {
       guard try reader.read(input.bytes, from: &offset) != .incomplete else { return }
     } catch { return handOver() }  // the owner answers malformed requests, and reads lines of the PROXY protocol
     guard let response = answer(reader.head) else { return handOver() }
-    Self.send(response, omitsBody: reader.head.method == "HEAD", on: socket)
+    response.sendLast(omitsBody: reader.head.method == "HEAD", on: socket)
     isLingering = true
     deadline = loop.now + Self.lingerTime
     input.removeAll()
@@ -77,13 +77,5 @@ final class ForwardedWeb {
     poll = nil
     carry(socket, Array(input.bytes))
     ended(self)
-  }
-
-  /// Sends a response that fits into the socket's buffer, and closes the writing side.
-  static func send(_ response: HTTPResponse, omitsBody: Bool = false, on socket: Int32) {
-    let buffer = ByteBuffer(capacity: 1024)
-    response.writeLast(omitsBody: omitsBody, to: buffer)
-    _ = SystemCalls.send(socket, buffer.bytes)
-    SystemCalls.endWriting(socket)
   }
 }

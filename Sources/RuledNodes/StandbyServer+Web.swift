@@ -6,8 +6,7 @@ extension StandbyServer {
   /// Adopts the connection of a client that speaks HTTP, or answers 429 if there are too many connections.
   func adoptWeb(_ descriptor: Int32, _ client: ClientAccess) {
     guard !isFull(forAdmin: client.isAdmin) else {
-      ForwardedWeb.send(HTTPResponse(Refusals.tooManyConnections), on: descriptor)
-      return SystemCalls.close(descriptor)
+      return Self.refuse(descriptor, HTTPResponse(Refusals.tooManyConnections))
     }
     SystemCalls.sendAtOnce(descriptor)
     do throws(SystemError) {
@@ -65,7 +64,7 @@ extension StandbyServer {
   }
 
   private static func refuse(_ socket: Int32, _ response: HTTPResponse) {
-    ForwardedWeb.send(response, on: socket)
+    response.sendLast(on: socket)
     SystemCalls.close(socket)
   }
 }

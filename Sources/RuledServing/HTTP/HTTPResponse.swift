@@ -1,5 +1,6 @@
 import Glibc
 package import RuledCore
+import RuledIO
 import RuledJSON
 package import RuledWire
 
@@ -67,9 +68,12 @@ package struct HTTPResponse: Sendable {
     if hasBody, !options.omitsBody { body.withView { buffer.append($0) } }
   }
 
-  /// Appends the response as it is sent before the connection is closed.
-  package func writeLast(omitsBody: Bool = false, to buffer: ByteBuffer) {
+  /// Sends the response, which fits into the socket's buffer, and closes the writing side.
+  package func sendLast(omitsBody: Bool = false, on socket: Int32) {
+    let buffer = ByteBuffer(capacity: 1024)
     write(Options(omitsBody: omitsBody, closesConnection: true), to: buffer)
+    _ = SystemCalls.send(socket, buffer.bytes)
+    SystemCalls.endWriting(socket)
   }
 
   /// Appends the status line and the fields, without the framing of the body and the empty line.

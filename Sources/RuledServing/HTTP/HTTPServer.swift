@@ -83,9 +83,7 @@ final class HTTPServer: WebServer {
 
   private func refuseVisitor(_ descriptor: Int32) {
     services.noteRefusal(among: services.sitePermits)
-    let buffer = ByteBuffer(capacity: 512)
-    HTTPResponse(Refusals.tooManyConnections).write(to: buffer)
-    _ = SystemCalls.send(descriptor, buffer.bytes)
+    HTTPResponse(Refusals.tooManyConnections).sendLast(on: descriptor)
     SystemCalls.close(descriptor)
   }
 
