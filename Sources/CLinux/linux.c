@@ -60,6 +60,10 @@ void cl_set_slice(uint32_t microseconds) {
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+bool cl_lock_until(pthread_mutex_t *mutex, const struct timespec *end) {
+  return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, end) == 0;
+}
+
 uint32_t cl_processors(void) {
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof usable, &usable) == 0) return (uint32_t)CPU_COUNT(&usable);

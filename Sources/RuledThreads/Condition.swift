@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A lock with a condition variable: its holder can wait for another thread's changes under the lock.
@@ -50,7 +51,8 @@ package final class Condition: @unchecked Sendable {  // the lock guards itself,
     wait(microseconds: milliseconds * 1000, for: body)
   }
 
-  /// Calls `body` under the lock, again after each wake, until it returns something or so many microseconds have passed; then nil.
+  /// Calls `body` under the lock, again after each wake, until it returns something or so many microseconds have passed; then nil, also if
+  /// another thread has held the lock all the time.
   package func wait<Result>(microseconds: Int, for body: () -> Result?) -> Result? {
     var end = timespec()
     clock_gettime(CLOCK_MONOTONIC, &end)
@@ -60,7 +62,7 @@ package final class Condition: @unchecked Sendable {  // the lock guards itself,
       end.tv_sec += 1
       end.tv_nsec -= 1_000_000_000
     }
-    pthread_mutex_lock(mutex)
+    guard cl_lock_until(mutex, &end) else { return nil }
     defer { pthread_mutex_unlock(mutex) }
     while true {
       if let result = body() { return result }

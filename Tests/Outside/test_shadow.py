@@ -1,7 +1,14 @@
 """What a shadow must not do: be seen outside, hold up the live rules, or leave something behind. What both sides' run times say."""
 
+import contextlib
+import ctypes
 import json
+import os
 import signal
+
+import pytest
+
+from daemon import threads
 
 
 def loud(number):
@@ -147,3 +154,39 @@ def test_run_times_of_both_sides(start):
     rollout = daemon.http.get("/v1/rollout").json()
     assert are_whole(rollout), rollout
     assert "run_times" not in daemon.http.post("/v1/rollout/abort").json()
+
+
+SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
+EVERY_THREAD = 0x40000000
+
+
+@contextlib.contextmanager
+def without_processor(process, name):
+    """Keeps a thread of a process from running, as a host does that has no processor left for it."""
+    thread = next(thread for thread, found in threads(process).items() if found == name)
+    trace = lambda request: ctypes.CDLL(None, use_errno=True).ptrace(request, thread, None, None)
+    if trace(SEIZE) != 0:
+        pytest.skip("this host lets nobody trace a thread")
+    assert trace(INTERRUPT) == 0
+    os.waitpid(thread, EVERY_THREAD)
+    try:
+        yield
+    finally:
+        trace(DETACH)
+
+
+def test_a_shadow_that_gets_no_processor_is_shown_and_stopped_at_once(start):
+    daemon = start(plugins={"numbered": slow(1, 0)})
+    start_shadow(daemon, slow(2, 10))
+    send_batch(daemon, 50)
+    daemon.await_shadow(lambda status: status["events"] == 50)
+    with without_processor(daemon.process.pid, "ruled-shadow"):
+        found = daemon.shadow()
+        assert found["events"] == 50
+        stopped = daemon.http.post("/v1/shadow/stop").json()
+        assert stopped["outcomes"] == found["outcomes"]
+        assert daemon.http.get("/v1/shadow").status_code == 404 and daemon.http.get("/healthz").json()["shadow"] is None
+        refused = daemon.http.post("/v1/shadow", json=sent(slow(3, 10)))
+        assert refused.status_code == 503 and "has not ended" in refused.text, refused.text
+    start_shadow(daemon, slow(3, 10))
+    assert daemon.http.post("/v1/shadow/stop").status_code == 200

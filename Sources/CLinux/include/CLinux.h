@@ -3,6 +3,7 @@
 #define CLINUX_H
 
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,9 @@ void cl_use_idle_processors(void);
 /* Says that the calling thread wants the processor for so many microseconds at a time, 100 at least: the fewer, the sooner it runs after it wakes.
    Kernels before 6.12 take no notice. */
 void cl_set_slice(uint32_t microseconds);
+
+/* Locks a mutex unless another thread holds it until `end`, a time of the monotonic clock; gives whether it is locked. */
+bool cl_lock_until(pthread_mutex_t *mutex, const struct timespec *end);
 
 /* How many processors the calling thread may use, 1 at least. */
 uint32_t cl_processors(void);

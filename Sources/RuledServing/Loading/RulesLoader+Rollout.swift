@@ -178,6 +178,9 @@ extension RulesLoader {
 
   // MARK: Shadows: rules that see live events beside the live rules, and change nothing
 
+  /// How long a start waits for the end of the shadow before it, in milliseconds.
+  private static let shadowTime = 5_000
+
   func startShadow(_ params: ShadowStartParams) throws(RequestError) -> JSONValue {
     guard let journal = services.journal else {
       throw RequestError(
@@ -185,6 +188,11 @@ extension RulesLoader {
     }
     guard services.shadow.withLock({ $0 == nil }) else {
       throw RequestError(.reloadFailed, "a shadow runs: 'rulectl shadow stop' ends it")
+    }
+    guard services.stoppedShadow.withLock({ $0.shadow })?.stop(within: Self.shadowTime) != false else {
+      throw RequestError(
+        .unavailable,
+        "the shadow that was stopped last has not ended, as this host gives it no processor; try again later")
     }
     var source = try UploadedRules.source(params.rules, services.uploads)
     if let plugins = params.plugins {
@@ -212,7 +220,8 @@ extension RulesLoader {
 
   func stopShadow() throws(RequestError) -> JSONValue {
     let shadow = try runningShadow()
-    shadow.stop()
+    shadow.stop(within: 0)
+    services.stoppedShadow.withLock { $0.shadow = shadow }
     services.shadow.withLock { $0 = nil }
     return shadow.status
   }

@@ -7,6 +7,7 @@ import RuledLua
 import RuledReplay
 import RuledStore
 import RuledThreads
+import Synchronization
 
 /// A candidate that sees live events off their path: a thread of low priority that follows the journal with a world of its own.
 ///
@@ -21,13 +22,15 @@ final class Shadow: Sendable {
   private let since: Timestamp
   /// From how far behind on subjects are skipped, in microseconds; a manual clock does not tell.
   private let mostLag: Int64
+  private let isStopping = Atomic<Bool>(false)
   private let condition = Condition()
   private nonisolated(unsafe) var state: State  // guarded by `condition`
+  /// The state as of the last look at it.
+  private let known: Mutex<State>
   /// The copy of the store that the world began with.
   private nonisolated(unsafe) var copy: StoreCopy?  // of the shadow's thread alone
 
-  private struct State {
-    var isStopping = false
+  private struct State: Sendable {
     var hasEnded = false
     var found: JSONObject = [:]
     /// The sequence of the last entry that `found` tells of.
@@ -51,6 +54,8 @@ final class Shadow: Sendable {
   private static let erasingPeriod: UInt64 = 12 * 3_600 * 1_000_000_000
   /// How long the thread may be without a processor before that counts as being behind, in nanoseconds.
   private static let longestPause: UInt64 = 1_000_000_000
+  /// How long a look at the state waits for the thread, which may have lost its processor while it changes it, in milliseconds.
+  private static let longestLook = 100
 
   /// Begins to follow the journal; `percent` is the share of the subjects, 0 to 100.
   ///
@@ -68,14 +73,24 @@ final class Shadow: Sendable {
     mostLag = Int64(context.configuration.limits.shadowSeconds) * 1_000_000
     let (copy, last) = try StoreCopy.snapshot(of: journal.store, in: journal.journal.folder, name: "shadow")
     self.copy = copy
-    state = State(last: last, times: RunTimes(besides: live()))
+    let state = State(last: last, times: RunTimes(besides: live()))
+    self.state = state
+    known = Mutex(state)
     do throws(SystemError) {
       _ = try Thread.start(name: "ruled-shadow") { [self] in run(after: last) }
     } catch { throw StoreError(.closed, "the thread can't be started: \(error)") }
   }
 
+  /// The state, or what is known of it while the thread changes it.
+  private func look() -> State {
+    known.withLock { known in
+      if let state = condition.wait(milliseconds: Self.longestLook, for: { self.state }) { known = state }
+      return known
+    }
+  }
+
   var figures: (found: JSONObject, skipped: Int, behind: Int64?, plugins: [Catalog.Plugin], isUp: Bool) {
-    let state = condition.locked { self.state }
+    let state = look()
     let plugins = state.times.changed(from: live())
     return (state.found, state.skipped, behind(state), plugins, state.error == nil)
   }
@@ -94,7 +109,7 @@ final class Shadow: Sendable {
   var revision: String { rules.entry.revision }
 
   var status: JSONValue {
-    let state = condition.locked { self.state }
+    let state = look()
     let behind = behind(state).map { JSONValue.number(Double($0 / 100_000) / 10) } ?? .null
     var status: JSONObject = [
       "candidate": .string(rules.entry.revision), "since": .string(since.rfc3339), "percent": .shortest(share.percent),
@@ -123,17 +138,15 @@ final class Shadow: Sendable {
   }
 
   /// Ends the thread, and waits until it no longer uses the store; with `milliseconds` no longer than that, as a busy host may give it no processor.
-  func stop(within milliseconds: Int? = nil) {
-    condition.signal { state.isStopping = true }
-    let hasEnded = { self.state.hasEnded ? () : nil }
-    if let milliseconds {
-      _ = condition.wait(milliseconds: milliseconds, for: hasEnded)
-    } else {
-      condition.wait(for: hasEnded)
-    }
+  ///
+  /// Returns whether it has ended.
+  @discardableResult
+  func stop(within milliseconds: Int?) -> Bool {
+    isStopping.store(true, ordering: .relaxed)
+    let hasEnded = { self.state.hasEnded ? true : nil }
+    guard let milliseconds else { return condition.wait(for: hasEnded) }
+    return condition.wait(milliseconds: milliseconds, for: hasEnded) ?? false
   }
-
-  private var isStopping: Bool { condition.locked { state.isStopping } }
 
   private func run(after last: UInt64) {
     Thread.Priority.idle.apply()
@@ -161,7 +174,7 @@ final class Shadow: Sendable {
     var (earlier, reported, played) = (0, UInt64(0), sequence)
     var (mustErase, erased) = (false, EngineClock.monotonic)
     let clock = context.clock
-    while !isStopping {
+    while !isStopping.load(ordering: .relaxed) {
       condition.locked { state.looked = EngineClock.monotonic }
       let ready = waiting.prefix(earlier)
       earlier = waiting.count - earlier
@@ -205,4 +218,9 @@ final class Shadow: Sendable {
     }
     return found
   }
+}
+
+/// A shadow that was told to end: its thread alone keeps it.
+struct StoppedShadow {
+  weak var shadow: Shadow?
 }

@@ -204,9 +204,10 @@ package final class Server {
     committer?.join()
     outbox?.join()
     services.reloads.close()
-    if let shadow = services.shadow.withLock({ $0 }) {
-      log.info("the shadow of revision \(shadow.rules.entry.revision) ends with the daemon")
-      shadow.stop(within: isEnding ? Self.shadowTime : nil)
+    let shadow = services.shadow.withLock { $0 }
+    if let shadow { log.info("the shadow of revision \(shadow.revision) ends with the daemon") }
+    for shadow in [shadow, services.stoppedShadow.withLock { $0.shadow }] {
+      shadow?.stop(within: isEnding ? Self.shadowTime : nil)
     }
     loop.close()
   }

@@ -15,6 +15,8 @@ final class Services: Sendable {
   let outbox = Outbox()
   let revisions: RevisionArchive
   let shadow = Mutex<Shadow?>(nil)
+  /// The shadow that was stopped last, until its thread has ended.
+  let stoppedShadow = Mutex(StoppedShadow())
   let status = DaemonStatus()
   let timers = TimerFigures()
   let figures: [WorkerFigures]
