@@ -57,8 +57,8 @@ enum ProcessLimits {
     guard room >= fewest else {
       let needed = (limit...).first { roomWithin($0) >= fewest } ?? limit
       throw StartError(
-        "the process may have \(limit) open files, at least \(needed) are needed: raise LimitNOFILE= of the unit, or ulimit -n"
-      )
+        "the process may have \(limit) open files, at least \(needed) are needed: raise LimitNOFILE= of the unit, or ulimit -n",
+        isLasting: true)
     }
     if room < wanted {
       warn(
@@ -72,8 +72,8 @@ enum ProcessLimits {
     let limit = raise(RLIMIT_STACK, to: usualStackBytes)
     guard limit >= stackBytes else {
       throw StartError(
-        "the process may have a stack of \(limit >> 10) KiB, 1024 are needed: raise LimitSTACK= of the unit, or ulimit -s"
-      )
+        "the process may have a stack of \(limit >> 10) KiB, 1024 are needed: raise LimitSTACK= of the unit, or ulimit -s",
+        isLasting: true)
     }
     // Threads of libraries would get the limit of the program's start.
     cl_default_stack(usualStackBytes)
@@ -83,8 +83,8 @@ enum ProcessLimits {
     let limit = raise(RLIMIT_FSIZE, to: fileBytes)
     guard limit >= fileBytes else {
       throw StartError(
-        "files may have \(limit >> 10) KiB, the store's have up to \(fileBytes >> 20) MiB: raise LimitFSIZE= of the unit, or ulimit -f"
-      )
+        "files may have \(limit >> 10) KiB, the store's have up to \(fileBytes >> 20) MiB: raise LimitFSIZE= of the unit, or ulimit -f",
+        isLasting: true)
     }
   }
 
@@ -104,7 +104,8 @@ enum ProcessLimits {
       guard remaining >= needed else {
         throw StartError(
           "\(remaining >> 20) MiB of the memory that the process may have are left, with this configuration about \(needed >> 20) are "
-            + "needed: raise \(name) of the unit, or ulimit \(option), or lower workers or limits.cache_mib")
+            + "needed: raise \(name) of the unit, or ulimit \(option), or lower workers or limits.cache_mib",
+          isLasting: true)
       }
     }
   }

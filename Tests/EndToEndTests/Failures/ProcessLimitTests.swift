@@ -24,7 +24,7 @@ extension EndToEnd {
       let words = [
         "--rules", "\(folder.path)/rules", "--socket", "\(folder.path)/s", "--store", "rocksdb:\(folder.path)/store",
       ]
-      let line = "\(preparation); exec \(user) timeout 20 \"$0\" \"$@\""
+      let line = "\(preparation); exec \(user) timeout 120 \"$0\" \"$@\""
       return Program.run("bash", ["-c", line, "\(RuledDaemon.programs)/ruled"] + words + options)
     }
 
@@ -37,6 +37,8 @@ extension EndToEnd {
     ) {
       let end = start(preparation)
       #expect(end.code == 2)
+      // Under systemd it is not tried again.
+      #expect(start("\(preparation); export NOTIFY_SOCKET=/nobody").code == 78)
       #expect(end.output.hasPrefix("ruled: ") && end.output.holds(option), "\(end.output)")
       #expect(end.output.split(separator: "\n").count == 1, "\(end.output)")
       let check = start(preparation, ["--check"])
