@@ -1,6 +1,8 @@
 /* The one header through which Swift imports libcurl. Swift can't call variadic functions, so each use of one is a function here. */
 #include <curl/curl.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline CURLcode ruled_curl_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -44,6 +46,12 @@ static inline CURLcode ruled_curl_set_write(CURL *easy, ruled_curl_write body, v
 static inline CURLcode ruled_curl_set_head(CURL *easy, ruled_curl_write line, void *context) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, line);
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
+}
+
+/* Whether a transfer that has got no whole head ended since libcurl has no room for it: for one of its lines, or for all of them. */
+static inline bool ruled_curl_head_is_too_large(CURLcode code, const char *error) {
+  static const char large[] = "Too large response headers";
+  return code == CURLE_OUT_OF_MEMORY || strncmp(error, large, sizeof large - 1) == 0;
 }
 
 /* Where libcurl writes the text of an error, CURL_ERROR_SIZE bytes. */

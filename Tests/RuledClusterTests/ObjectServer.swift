@@ -13,8 +13,8 @@ final class ObjectServer: Sendable {
     case damage
     /// Closes the connection in the middle of the object.
     case cut
-    /// Answers with a head that libcurl has no room for.
-    case largeHead
+    /// Answers with a head that libcurl has no room for, in so many lines.
+    case largeHead(lines: Int)
   }
 
   /// A request as the server sees it.
@@ -91,7 +91,9 @@ final class ObjectServer: Sendable {
       case .cut, .largeHead: break
       }
       var head = "HTTP/1.1 \(status) X\r\nContent-Length: \(body.count)\r\n"
-      if case .largeHead = fault { head += "X: \(String(repeating: "x", count: 2 << 20))\r\n" }
+      if case .largeHead(let lines) = fault {
+        head += String(repeating: "X: \(String(repeating: "x", count: (2 << 20) / lines))\r\n", count: lines)
+      }
       sendAll(Array((head + "\r\n").utf8), to: client)
       if case .cut = fault {
         sendAll(Array(body.prefix(body.count / 2)), to: client)

@@ -152,9 +152,11 @@ extension Cluster {
         #expect(error?.underlying.hasPrefix("status \(status)") == true)
         #expect(server.requests.count == before + 1)
       }
-      server.fail { _ in .largeHead }
-      let error = #expect(throws: StoreError.self) { try store.get("x") { _ in } }
-      #expect(error?.underlying == "the answer's head is too large")
+      for lines in [1, 2 << 10] {
+        server.fail { _ in .largeHead(lines: lines) }
+        let error = #expect(throws: StoreError.self) { try store.get("x") { _ in } }
+        #expect(error?.underlying == "the answer's head is too large")
+      }
     }
 
     @Test func `progress ends a request and the wait for the next attempt`() throws {

@@ -145,9 +145,10 @@ final class ObjectTransfer {
         status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: body)
       return .answered(answer)
     }
+    if !hasBody, ruled_curl_head_is_too_large(code, errorText) {
+      return .failed("the answer's head is too large", isFinal: true)
+    }
     // libcurl's own text on these errors says more than the code; on others it has times that differ each time.
-    // libcurl has no room for a longer line of the head, and no limit on memory.
-    if code == CURLE_OUT_OF_MEMORY, !hasBody { return .failed("the answer's head is too large", isFinal: true) }
     let hasDetails = [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE].contains(code)
     let detail = hasDetails ? String(cString: errorText) : ""
     let isFinal = [

@@ -114,9 +114,8 @@ final class HTTPTransfer {
 
   /// The result of a transfer that ended with an error; libcurl's text says more than its code, except for two faults of the receiver.
   private func failure(_ code: CURLcode) -> HTTPResult {
+    if !hasHead, ruled_curl_head_is_too_large(code, errorText) { return .failed("the answer's head is too large") }
     let detail = String(cString: errorText)
-    // libcurl has no room for a longer line of the head, and no limit on memory.
-    if code == CURLE_OUT_OF_MEMORY, !hasHead { return .failed("the answer's head is too large") }
     if detail.hasPrefix("select/poll") { return .failed("the receiver has reset the connection") }
     let reason = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     return code == CURLE_URL_MALFORMAT ? .refused(reason) : .failed(reason)

@@ -67,8 +67,10 @@ import Testing
     #expect(rig.log.text.contains(reason), "\(rig.log.text)")
   }
 
-  @Test func `a head that is too large is told as that`() throws {
-    let head = "HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 2 << 20)
+  @Test(arguments: [1, 2 << 10])
+  func `a head that is too large is told as that`(lines: Int) throws {
+    let field = "X: " + String(repeating: "x", count: (2 << 20) / lines) + "\r\n"
+    let head = "HTTP/1.1 200 OK\r\n" + String(repeating: field, count: lines)
     let receiver = try Receiver { index, _ in index == 0 ? .init(raw: head) : .init() }
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
