@@ -34,7 +34,7 @@ package enum SecretFile {
 
   private static func printable(_ bytes: ArraySlice<UInt8>, _ what: String) throws(RegularFile.Refusal) -> String {
     guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      throw RegularFile.Refusal("a \(what) is printable ASCII without white space")
+      throw RegularFile.Refusal("holds no usable \(what), which is printable ASCII without white space")
     }
     return bytes.text
   }
