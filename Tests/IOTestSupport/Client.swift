@@ -23,7 +23,7 @@ package final class Client {
 
   package init(_ descriptor: Int32) {
     self.descriptor = descriptor
-    var limit = timeval(tv_sec: 30, tv_usec: 0)
+    var limit = timeval(tv_sec: 180, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 

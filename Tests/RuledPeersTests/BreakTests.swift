@@ -51,7 +51,7 @@ import Testing
     let rig = try PeerRig()
     #expect(rig.waitForLink())
     let (client, daemon) = try rig.tunnel()
-    usleep(2_000_000)  // Almost three times the silence after which a peer is dead.
+    #expect(rig.awaitSignsOfLife())
     client.send("a")
     #expect(daemon.receive(1) == "a")
     #expect(rig.linkings == 1)

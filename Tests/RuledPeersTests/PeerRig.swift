@@ -127,7 +127,7 @@ final class Socket: Sendable {
 
   private func wait(_ event: Int32) -> Bool {
     var polled = pollfd(fd: descriptor, events: Int16(event), revents: 0)
-    return poll(&polled, 1, 30_000) == 1
+    return poll(&polled, 1, 180_000) == 1
   }
 }
 
@@ -182,6 +182,27 @@ final class PeerRig: Sendable {
   }
 
   func waitForLink() -> Bool { eventually { link.isUp } }
+
+  /// Waits until node a has handled all that had come to its sockets.
+  func awaitTurn() -> Bool {
+    (0..<2).allSatisfy { _ in
+      let turns = Journal<Bool>()
+      a.post { _ in turns.add(true) }
+      return eventually { !turns.items.isEmpty }
+    }
+  }
+
+  /// Waits until signs of life have passed for so long that a connection without them would be over, and `isQuiet` held all the time.
+  func awaitSignsOfLife(while isQuiet: () -> Bool = { true }) -> Bool {
+    let limits = Self.limits
+    // In each interval the permanent connection and the tunnel carry a ping there and a pong back.
+    let wanted = 4 * 3 * Int(limits.silenceMilliseconds / limits.keepAliveMilliseconds)
+    var start = relay.moves
+    return eventually {
+      if !isQuiet() { start = relay.moves }
+      return relay.moves >= start + wanted
+    }
+  }
 
   /// Opens a tunnel; gives the client's end.
   func open(_ client: ClientAccess = ClientAccess(.lines), after bytes: [UInt8] = []) -> Socket {

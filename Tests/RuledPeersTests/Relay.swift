@@ -23,6 +23,7 @@ final class Relay: Sendable {
     var isSlow = false
     var resets = false
     var isEnded = false
+    var moves = 0
   }
 
   /// One direction of a connection.
@@ -68,6 +69,9 @@ final class Relay: Sendable {
   /// Lets at most 300 bytes a millisecond pass in each direction from now on.
   func slowDown() { state.withLock { $0.isSlow = true } }
 
+  /// How often bytes came, in either direction.
+  var moves: Int { state.withLock { $0.moves } }
+
   /// Resets all connections, as the kernel does for a process that was killed.
   func reset() {
     state.withLock { $0.resets = true }
@@ -106,6 +110,8 @@ final class Relay: Sendable {
       let most = now.isSlow ? 300 : 64 << 10
       guard poll(&polled, nfds_t(polled.count), 1) > 0 else { continue }
       var kept: [Pair] = []
+      let ready = polled.dropFirst().count { $0.revents != 0 }
+      state.withLock { $0.moves += ready }
       for (index, var pair) in pairs.enumerated() {
         let isWhole =
           (polled[1 + 2 * index].revents == 0 || Self.move(&pair.there, upTo: most))

@@ -36,7 +36,7 @@ import Testing
     while !(inputEnded && (flow.sent == total || !back)) {
       let events = (inputEnded ? 0 : POLLIN) | (flow.sent < total ? POLLOUT : 0)
       var polled = pollfd(fd: socket.descriptor, events: Int16(events), revents: 0)
-      guard poll(&polled, 1, 30_000) == 1, polled.revents & Int16(POLLNVAL) == 0 else { return flow }
+      guard poll(&polled, 1, 180_000) == 1, polled.revents & Int16(POLLNVAL) == 0 else { return flow }
       if !inputEnded, polled.revents & Int16(POLLIN | POLLHUP) != 0 {
         guard let bytes = socket.receive() else {
           inputEnded = true

@@ -95,7 +95,7 @@ import Testing
     daemon.close()
     #expect(eventually { rig.notesOfB.items.contains { if case .left = $0 { true } else { false } } })
     client.endWriting()
-    usleep(100_000)  // so long that the end of the client's side is noticed
+    #expect(rig.awaitTurn(), "the node notices the end of the client's side")
     #expect(client.receiveAll().count == words.count)
     #expect(eventually { rig.outcomes.items.count == 1 })
   }
@@ -203,14 +203,12 @@ import Testing
     let (sender, reader) = isDaemon ? (client, daemon) : (daemon, client)
     let chunk = [UInt8](repeating: 7, count: 64 << 10)
     var sent = 0
-    var quiet = 0
-    // So long that a connection without a sign of life would be over.
-    while quiet < 150 {
+    let staysFull = rig.awaitSignsOfLife {
       let count = sender.sendNow(chunk[...])
       sent += count
-      quiet = count == 0 ? quiet + 1 : 0
-      if count == 0 { usleep(10_000) }
+      return count == 0
     }
+    #expect(staysFull)
     #expect(sent < 4 << 20, "so much waits in buffers")
     reader.send("still here")
     #expect(sender.receive(10) == "still here")

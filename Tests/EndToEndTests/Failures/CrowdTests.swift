@@ -15,18 +15,19 @@ extension EndToEnd {
       """
     ]
 
-    /// A port of 127.0.0.1 that was free a moment ago.
+    /// A port of 127.0.0.1 that nothing listens on, below those that the kernel gives to whoever connects or asks for any port.
     private static func freePort() -> UInt16 {
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      defer { close(descriptor) }
-      var address = Self.address(0)
-      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-      return withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
-          _ = bind(descriptor, name, length)
-          _ = getsockname(descriptor, name, &length)
+      while true {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        let port = UInt16.random(in: 10_000..<32_768)
+        var address = Self.address(port)
+        let isFree = withUnsafePointer(to: &address) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+          }
         }
-        return UInt16(bigEndian: pointer.pointee.sin_port)
+        if isFree { return port }
       }
     }
 
@@ -38,10 +39,10 @@ extension EndToEnd {
       return address
     }
 
-    /// A connection to a port of 127.0.0.1, with a timeout of 30 s on each read.
+    /// A connection to a port of 127.0.0.1, with a timeout of 180 s on each read.
     private static func connection(_ port: UInt16, sending text: String = "") -> Int32 {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      var limit = timeval(tv_sec: 30, tv_usec: 0)
+      var limit = timeval(tv_sec: 180, tv_usec: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
       var address = Self.address(port)
       _ = withUnsafePointer(to: &address) { pointer in

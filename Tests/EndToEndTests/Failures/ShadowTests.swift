@@ -45,7 +45,6 @@ extension EndToEnd {
       try send(client)
       for number in [1, 2] {
         _ = try client.call("shadow_start", ["rules": Self.sent(RolloutTests.rules(number))])
-        usleep(500_000)
         let before = try client.call("counters", ["prefix": "numbered.side"])[0]?["value"]?.intValue ?? 0
         try send(client)
         // 100 of each kind: asked, passed on, taken, set, and rung.

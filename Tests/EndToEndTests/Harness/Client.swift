@@ -3,7 +3,7 @@ import RuledCore
 import RuledJSON
 import TestSupport
 
-/// A blocking client for JSON-RPC lines, with a timeout of 90 s on each read.
+/// A blocking client for JSON-RPC lines, with a timeout of 180 s on each read.
 final class Client: @unchecked Sendable {  // each client is used by one thread at a time
   let descriptor: Int32
   private var buffer: [UInt8] = []
@@ -26,7 +26,7 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
     }
     guard connected == 0 else { throw Gone(description: "connect \(path): \(errno)") }
-    var limit = timeval(tv_sec: 90, tv_usec: 0)
+    var limit = timeval(tv_sec: 180, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 

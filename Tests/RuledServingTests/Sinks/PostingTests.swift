@@ -278,15 +278,12 @@ import Testing
   }
 
   @Test func `a receiver that is down is tried until it is up again`() throws {
-    let probe = try Receiver()
-    let port = probe.port
-    probe.close()
-    usleep(50_000)
-    let rig = try DeliveryRig(sinks: ["out": .posting("http://127.0.0.1:\(port)/")])
+    let receiver = try Receiver(isUp: false)
+    defer { receiver.close() }
+    let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
     for n in 0..<20 { try rig.emit("\(n)", subject: "user:\(n)") }
     #expect(eventually { rig.figures().present.retried > 0 })
-    let receiver = try Receiver(port: port)
-    defer { receiver.close() }
+    receiver.start()
     #expect(eventually { rig.figures().present.delivered == 20 })
     rig.stop()
     #expect(receiver.requests.count == 20)

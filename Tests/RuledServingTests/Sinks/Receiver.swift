@@ -39,19 +39,16 @@ final class Receiver: Sendable {
   private let answer: @Sendable (_ index: Int, Request) -> Answer
   let port: UInt16
 
-  /// A receiver on any port, or on that one, whose answer to the nth request, from 0, `answer` makes.
-  init(port wanted: UInt16 = 0, _ answer: @escaping @Sendable (_ index: Int, Request) -> Answer = { _, _ in Answer() })
-    throws
-  {
+  /// A receiver on any port, whose answer to the nth request, from 0, `answer` makes; unless it `isUp`, it refuses connections until `start`.
+  init(
+    isUp: Bool = true, _ answer: @escaping @Sendable (_ index: Int, Request) -> Answer = { _, _ in Answer() }
+  ) throws {
     self.answer = answer
     let stream: Int32 = 1  // SOCK_STREAM, which the compiler does not always find among the C modules
     listener = socket(AF_INET, stream, 0)
-    var one: Int32 = 1
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, 4)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    address.sin_port = wanted.bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let descriptor = listener
     port = withUnsafeMutablePointer(to: &address) { pointer in
@@ -61,8 +58,12 @@ final class Receiver: Sendable {
       }
       return UInt16(bigEndian: pointer.pointee.sin_port)
     }
+    if isUp { start() }
+  }
+
+  func start() {
     listen(listener, 64)
-    _ = try Thread.start(name: "receiver", stackBytes: 256 << 10) { [self] in accept() }
+    _ = try? Thread.start(name: "receiver", stackBytes: 256 << 10) { [self] in accept() }
   }
 
   var requests: [Request] { state.withLock { $0.requests } }

@@ -42,9 +42,12 @@ struct RulesLoaderTests {
   @Test func `a store that blocks delays the replies to reloads and nothing else`() throws {
     let isStill = Atomic<Bool>(false)
     let released = Signal<Bool>()
+    let steps = Mutex<[String]>([])
     let services = services(
       ForgetfulStore {
-        if isStill.load(ordering: .acquiring) { _ = released.wait() }
+        guard isStill.load(ordering: .acquiring) else { return }
+        _ = released.wait()
+        steps.withLock { $0.append("the loader used the store") }
       })
     let thread = try start(services)
     let first = try services.reloads.awaitFirst()
@@ -57,17 +60,17 @@ struct RulesLoaderTests {
     #expect(services.reloads.add(Self.caller))
     #expect(services.reloads.refuse().count == 2)
     #expect(!services.reloads.add(Self.caller))
-    let isClosed = Atomic<Bool>(false)
+    let begun = Signal<Bool>()
     let closing = try Thread.start(name: "closing") {
+      begun.set(true)
       services.reloads.close()
-      isClosed.store(true, ordering: .releasing)
+      steps.withLock { $0.append("the store may be closed") }
     }
-    usleep(50_000)
-    let isEarly = isClosed.load(ordering: .acquiring)
-    #expect(!isEarly, "the store would be closed while the loader uses it")
+    _ = begun.wait()
     released.set(true)
     closing.join()
     thread.join()
+    #expect(steps.withLock { $0.last } == "the store may be closed", "it would be closed while the loader uses it")
   }
 
   @Test func `rules that do not load fail the start with the file's name if the store has no earlier ones`() throws {
