@@ -77,6 +77,16 @@ import Testing
     #expect(weakLoop == nil)
   }
 
+  /// Has this thread handle a signal before it goes on; the threads of tests block all.
+  private func raiseHere(_ number: Int32) {
+    var (signals, before) = (sigset_t(), sigset_t())
+    sigemptyset(&signals)
+    sigaddset(&signals, number)
+    pthread_sigmask(SIG_UNBLOCK, &signals, &before)
+    pthread_kill(pthread_self(), number)
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+  }
+
   @Test func `signals arrive on the loop`() throws {
     let loop = try EventLoop()
     var seen: [SignalWatcher.Signal] = []
@@ -84,7 +94,7 @@ import Testing
       seen.append(signal)
       loop.stop()
     }
-    kill(getpid(), SIGHUP)
+    raiseHere(SIGHUP)
     loop.run()
     watcher.close()
     loop.close()
@@ -101,9 +111,25 @@ import Testing
       loop.run()
       poll.close()
       loop.close()
-      if let next { kill(getpid(), next) }
+      if let next { raiseHere(next) }
     }
     #expect(seen == [.hangUp, .interrupt])
+  }
+
+  @Test func `signals that come faster than they are handled hold up nothing else`() throws {
+    let (loop, signals) = (try EventLoop(), ProcessSignals())
+    var seen = 0
+    let poll = try signals.attach(to: loop) { _ in
+      seen += 1
+      loop.onNextTick { loop.stop() }
+      guard seen < 1_000 else { return }
+      for _ in 0..<100 { raiseHere(SIGHUP) }
+    }
+    loop.onNextTick { raiseHere(SIGHUP) }
+    loop.run()
+    poll.close()
+    loop.close()
+    #expect(seen < 10)
   }
 
   @Test func `a loop that is dropped unused closes itself`() throws {

@@ -57,7 +57,7 @@ final class Courier {
   }
 
   private func serve() throws(SystemError) {
-    let signals = try SignalWatcher(on: loop) { [unowned self] signal in
+    let signals = try ProcessSignals().attach(to: loop) { [unowned self] signal in
       if signal == .hangUp { reload() } else { stop() }
     }
     let end = try LoopTimer(on: loop) { [unowned self] in loop.stop() }
