@@ -1,7 +1,9 @@
 """A PostgreSQL server in a folder of its own, with standbys if they are wanted: for tests, benchmarks and scripts/three-nodes."""
+import contextlib
 import os
 import pathlib
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -16,10 +18,12 @@ def is_installed():
 
 
 def free_port():
-  """A TCP port of 127.0.0.1 that nothing listens on."""
-  with socket.socket() as probe:
-    probe.bind(("127.0.0.1", 0))
-    return probe.getsockname()[1]
+  """A TCP port of 127.0.0.1 that nothing listens on, below those that the kernel gives to whoever connects or asks for any port."""
+  while True:
+    port = random.randrange(10_000, 32_768)
+    with socket.socket() as probe, contextlib.suppress(OSError):
+      probe.bind(("127.0.0.1", port))
+      return port
 
 
 def as_other_user():
@@ -62,7 +66,7 @@ class Postgres:
 
   def start(self):
     """Starts the server, and waits until it takes connections. One that was killed may take a moment to be gone."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while True:
       with open(self.folder / "log", "a") as log:
         command = [*as_other_user(), "setpriv", "--pdeathsig", "QUIT", PROGRAMS / "postgres", "-D", self.data]
@@ -79,7 +83,7 @@ class Postgres:
     """Ends the server: in order, or at once with SIGQUIT."""
     if self.process.poll() is None:
       self.process.send_signal(number)
-      self.process.wait(60)
+      self.process.wait(180)
 
   def sql(self, statement):
     """The result of a statement."""

@@ -48,8 +48,8 @@ def hurry_shadow(process):
 
 
 def web_client(socket):
-    """An HTTP client of a Unix socket, which gives a busy daemon a minute to answer."""
-    return httpx.Client(transport=httpx.HTTPTransport(uds=socket), base_url="http://localhost", timeout=60)
+    """An HTTP client of a Unix socket, which gives a busy daemon three minutes to answer."""
+    return httpx.Client(transport=httpx.HTTPTransport(uds=socket), base_url="http://localhost", timeout=180)
 
 
 class Daemon:

@@ -73,7 +73,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.refuse(403, *problem)
         if isinstance(fault, int):
             return self.refuse(fault, "SlowDown", "reduce your request rate", retry_after="1")
-        connection = http.client.HTTPConnection("127.0.0.1", store.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", store.port, timeout=180)
         # Short pages, so that each list has several.
         path = f"{self.path}&max-keys=5" if "list-type=2" in self.path else self.path
         connection.request(self.command, path, body, {name: value for name, value in headers.items() if name != "expect"})
@@ -107,7 +107,7 @@ class ObjectStore:
         self.moto.start()
         self.port = self.moto.get_host_and_port()[1]
         # All of moto's servers in a process have the same buckets.
-        httpx.post(f"http://127.0.0.1:{self.port}/moto-api/reset", timeout=60).raise_for_status()
+        httpx.post(f"http://127.0.0.1:{self.port}/moto-api/reset", timeout=180).raise_for_status()
         self.front = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.front.daemon_threads = True
         self.front.store = self

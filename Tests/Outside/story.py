@@ -5,6 +5,7 @@ usage: story.py PAGE FOLDER: plays the page in a folder, and prints the commands
 
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -48,6 +49,12 @@ def says(found, expected):
     return same and says(found[1:], rest)
 
 
+def listens(path):
+    """Whether somebody listens on a socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
 class Shell:
     """A shell that runs one command after the other, as somebody who reads the page would."""
 
@@ -73,9 +80,9 @@ class Shell:
         return lines[:-1] if lines[-1:] == [""] else lines
 
     def wait_for_socket(self):
-        """Waits until the daemon that was started listens."""
-        end = time.monotonic() + 60
-        while not list(self.folder.glob("**/*.sock")):
+        """Waits until the daemon that was started listens in the shell's folder."""
+        end = time.monotonic() + 180
+        while not any(map(listens, pathlib.Path(f"/proc/{self.process.pid}/cwd").glob("*.sock"))):
             assert time.monotonic() < end, "the daemon does not listen"
             time.sleep(0.02)
 
@@ -83,7 +90,7 @@ class Shell:
         """Ends the shell, and what runs in its background."""
         self.process.stdin.write("kill $(jobs -p) 2>/dev/null; wait\n")
         self.process.stdin.close()
-        self.process.wait(60)
+        self.process.wait(180)
 
 
 def main():

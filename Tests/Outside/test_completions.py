@@ -63,7 +63,7 @@ class Terminal:
     def until(self, end):
         """What the shell shows until `end` is among it."""
         while end not in self.text:
-            ready, _, _ = select.select([self.master], [], [], 30)
+            ready, _, _ = select.select([self.master], [], [], 180)
             assert ready, f"nothing more after {self.text!r}"
             self.text += os.read(self.master, 65536)
         before, _, self.text = self.text.partition(end)
@@ -103,7 +103,7 @@ class Shell:
         command = 'set -p PATH $programs; source $script; complete -C "$line"'
         environment = {**os.environ, "programs": str(PROGRAMS), "script": str(file), "line": line}
         run = subprocess.run(
-            [self.path, "--no-config", "-c", command], cwd=self.work, capture_output=True, text=True, timeout=60,
+            [self.path, "--no-config", "-c", command], cwd=self.work, capture_output=True, text=True, timeout=180,
             env=environment,
         )
         assert run.stderr == ""

@@ -59,13 +59,13 @@ class Side:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(60) == 0, (self.folder / "log").read_text()
+        assert self.process.wait(180) == 0, (self.folder / "log").read_text()
 
 
 def exchange(path, line):
     """The reply to a line."""
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(60)
+        connection.settimeout(180)
         connection.connect(path)
         connection.sendall(line + b"\n")
         with connection.makefile("rb") as replies:
@@ -76,7 +76,7 @@ def web(path, method, target, body=b"", *fields):
     """The whole reply to a request over HTTP."""
     head = [f"{method} {target} HTTP/1.1", "Host: localhost", "Connection: close", f"Content-Length: {len(body)}", *fields, "", ""]
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(60)
+        connection.settimeout(180)
         connection.connect(path)
         connection.sendall("\r\n".join(head).encode() + body)
         with connection.makefile("rb") as reply:

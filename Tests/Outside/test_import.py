@@ -45,7 +45,7 @@ def serve(daemon, text):
 
 def run(daemon, *words):
     """Runs ruled with the daemon's configuration; gives exit code and output."""
-    done = subprocess.run([PROGRAMS / "ruled", "--config", daemon.configuration, *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([PROGRAMS / "ruled", "--config", daemon.configuration, *words], capture_output=True, text=True, timeout=180)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -119,7 +119,7 @@ def test_what_waits_is_counted_again_after_a_restart(daemon, start):
     waiting = samples(read(daemon))["ruled_timers_waiting"]
     assert waiting >= 5
     daemon.process.terminate()
-    daemon.process.wait(60)
+    daemon.process.wait(180)
     daemon.restart()
     after = samples(read(daemon))
     assert after['ruled_parked{plugin="probe"}'] == 3

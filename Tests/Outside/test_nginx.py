@@ -22,7 +22,7 @@ def sites(start):
     """A daemon with a listener for sites, and a client of that listener."""
     port = free_port()
     daemon = start(plugins={"echo": ECHO}, http=f'sites = "127.0.0.1:{port}"')
-    return daemon, port, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
+    return daemon, port, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=180)
 
 
 def test_the_listener_for_sites_knows_claimed_hosts_alone(sites):
@@ -76,14 +76,14 @@ def nginx(sites, tmp_path, tool):
     def serves():
         assert process.poll() is None, (tmp_path / "error.log").read_text()
         try:
-            return httpx.get(f"http://127.0.0.1:{http}/", headers={"host": HOST}, timeout=60).status_code == 308
+            return httpx.get(f"http://127.0.0.1:{http}/", headers={"host": HOST}, timeout=180).status_code == 308
         except httpx.TransportError:
             return False
 
     eventually(serves)
     yield http, https, tmp_path / "certificate"
     process.terminate()
-    process.wait(60)
+    process.wait(180)
 
 
 def visit(nginx, path, host=HOST, method="GET", **headers):
@@ -114,8 +114,8 @@ def test_claimed_hosts_pass_and_no_other(sites, nginx):
         assert '"status"' not in text and "200 OK" not in text
     port = nginx[0]
     with pytest.raises(httpx.RemoteProtocolError):
-        httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"host": "localhost"}, timeout=60)
-    reply = httpx.get(f"http://127.0.0.1:{port}/a?b", headers={"host": HOST}, timeout=60)
+        httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"host": "localhost"}, timeout=180)
+    reply = httpx.get(f"http://127.0.0.1:{port}/a?b", headers={"host": HOST}, timeout=180)
     assert reply.status_code == 308 and reply.headers["location"] == f"https://{HOST}/a?b"
     assert daemon.http.get("/livez").status_code == 200
 

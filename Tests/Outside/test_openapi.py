@@ -115,7 +115,7 @@ def test_a_backtest_over_http(start):
 
 def test_every_error_of_the_listener_is_described(start):
     daemon = start()
-    with httpx.Client(base_url=daemon.url, timeout=60) as client:
+    with httpx.Client(base_url=daemon.url, timeout=180) as client:
         refused = client.get("/openapi.json")
         assert refused.status_code == 401 and "www-authenticate" in refused.headers
         document = client.get("/openapi.json", headers={"authorization": f"Bearer {daemon.token}"}).json()

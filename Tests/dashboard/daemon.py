@@ -7,8 +7,12 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
+from throwaway_postgres import free_port  # noqa: E402
 
 FAULTY = """
 plugin { name = "orders", version = "1.0.0", about = "Adds up what was ordered." }
@@ -34,12 +38,6 @@ class Refusing(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Daemon:
@@ -74,18 +72,17 @@ sinks = {{
         self.process = subprocess.Popen(
             [os.path.join(programs, "ruled"), "--config", os.path.join(folder, "ruled.conf.lua"), "--clock", "manual"],
             stderr=self.log)
-        end = time.monotonic() + 60
-        while not os.path.exists(self.socket_path):
+        end = time.monotonic() + 180
+        self.connection = socket.socket(socket.AF_UNIX)
+        while self.connection.connect_ex(self.socket_path) != 0:
             assert self.process.poll() is None and time.monotonic() < end, open(self.log.name).read()
             time.sleep(0.02)
-        self.connection = socket.socket(socket.AF_UNIX)
-        self.connection.connect(self.socket_path)
         self.lines = self.connection.makefile("r")
         self.last = 0
 
     def close(self):
         self.process.terminate()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(180) == 0
         self.receiver.shutdown()
 
     def write_rule(self, text):
