@@ -81,7 +81,7 @@ end
 
 function launches.authenticated(event, state)
   state.authenticated = true
-  local user = linking.user_of(event)
+  local user = subjects.user_in(event)
   if user then linking.link(state, user) end
 end
 

@@ -52,28 +52,20 @@ function linking.link(state, user)
   state.attribution = nil
 end
 
---- The user whom the event names, nil if it names none; decides `error` if its name can't be a user.
-function linking.user_of(event)
-  local named = fields.data(event).user
-  local user = subjects.user_id(named)
-  if not user and named ~= nil and named ~= "" then decide("error", "invalid_user") end
-  return user
-end
-
 local function account(state) return not state.signed_out and state.user or nil end
 
 --- A launch or a return to the foreground links with somebody who is signed in: whom it names, or the account that is
 --- there, whose sign-in came before the first launch. Else a status that has changed in the phone's settings is told to
 --- that account.
 function linking.follow(event, state)
-  local user, there = linking.user_of(event), account(state)
+  local user, there = subjects.user_in(event), account(state)
   if state.authenticated and (user or there) then return linking.link(state, user or there) end
   if there and state.told_status ~= state.att_status then tell(state, there) end
 end
 
 --- Records an answer with the user whom it names, else with the account that is there.
 function linking.tell_answer(event, state)
-  local user = event.data.authenticated ~= false and linking.user_of(event) or account(state)
+  local user = event.data.authenticated ~= false and subjects.user_in(event) or account(state)
   if not user then return end
   belong(state, user)
   tell(state, user)

@@ -19,9 +19,9 @@ event(moving.TYPE, {
 }, { about = "What a device has earned moves to its user." })
 
 function moving.leave(event, state)
-  local data = payload(event)
-  local user = data.authenticated ~= false and subjects.user_id(data.user)
-  if not user or not state.points or not subjects.is_device(event) then return end
+  if payload(event).authenticated == false or not subjects.is_device(event) then return end
+  local user = subjects.user_in(event)
+  if not user or not state.points then return end
   standings.leave(state)
   local known, record = catalogue.leave(state), {}
   for key, value in pairs(state) do record[key], state[key] = value, nil end

@@ -1,5 +1,7 @@
 -- Names of subjects: `device:<id>` and `user:<id>`.
 
+local payload = require "payload"
+
 local subjects = {}
 
 local LONGEST = 256 -- bytes of a subject, its prefix included
@@ -12,12 +14,20 @@ function subjects.is_device(event) return begins(event, "device:") end
 
 function subjects.is_user(event) return begins(event, "user:") end
 
---- A user id that a client sent, as a string; nil if it can't be one, as a number with a fraction or beyond 64 bits.
-function subjects.user_id(value)
+-- A user id that a client sent, as a string; nil if it can't be one, as a number with a fraction or beyond 64 bits.
+local function user_id(value)
   if math.type(value) == "integer" then return tostring(value) end
   if type(value) ~= "string" or value == "" or #value > LONGEST - #"user:" then return nil end
   if value:find("%c") or not utf8.len(value) then return nil end
   return value
+end
+
+--- The user whom the event names, nil if it names none; decides `error` if its name can't be a user.
+function subjects.user_in(event)
+  local named = payload(event).user
+  local user = user_id(named)
+  if not user and named ~= nil and named ~= "" then decide("error", "invalid_user") end
+  return user
 end
 
 --- The id in a subject's name with that prefix, such as "area:"; nil for another kind of subject.

@@ -264,3 +264,14 @@ test "only a device's points move, and no client tells of it" (function(t)
   t:equal({ points_of(t, "user:1"), t:state("user:ada") }, { 15, {} })
   t:fails(function() t:event("user:ada", plugin.name .. ".moved", { record = { points = 5 } }) end, "rules")
 end)
+
+test "what can't be a user is told, and a device's points stay" (function(t)
+  for i, user in ipairs { 7.0, 18446744073709551615.0, true, ("u"):rep(252) } do
+    local device = "device:" .. i
+    t:event(device, "flirt.copied", {})
+    for _, type in ipairs(settings.sign_ins) do
+      t:equal(t:event(device, type, { platform = "ios", user = user }).decisions.error, "invalid_user")
+    end
+    t:equal(points_of(t, device), 15)
+  end
+end)
