@@ -44,14 +44,15 @@ extension Journal {
   /// Whether a snapshot is due: there is none, the last one is old, entries after it are missing or will soon be removed, or the clock was set to
   /// before it.
   ///
-  /// So when a file is removed for want of room, later entries lack a snapshot only while they take less than a quarter of the room.
+  /// So when a file is removed for want of room, later entries lack a snapshot only while they take less than an eighth of the room, and at most
+  /// a file more.
   package func needsSnapshot(now: Timestamp) -> Bool {
     guard let last = snapshots.last else { return true }
     let age = now.microseconds - last.at.microseconds
     let settings = writing.locked { self.settings }
     let contents = state.contents
-    let newBytes = contents.summaries.reduce(0) { $1.first > last.sequence ? $0 + $1.bytes : $0 }
-    return age >= settings.snapshot || age < 0 || newBytes >= settings.maxBytes / 4
+    let newBytes = contents.summaries.reduce(0) { $1.last > last.sequence ? $0 + $1.bytes : $0 }
+    return age >= settings.snapshot || age < 0 || newBytes >= settings.maxBytes / 8
       || last.sequence + 1 < contents.first || contents.gaps.contains { $0.last > last.sequence }
   }
 

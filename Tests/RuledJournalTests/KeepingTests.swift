@@ -170,9 +170,15 @@ import Testing
     for _ in 1...60 {
       let text = (0..<16_000).map { _ in String(random.next(), radix: 36) }.joined()
       try rig.send("a", "{\"x\":\"\(text)\"}")
+      if retains, rig.journal.needsSnapshot(now: Timestamp(microseconds: 0)) {
+        try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: 0))
+      }
       try rig.flush()
       if retains { try rig.journal.retain(now: Timestamp(microseconds: 0)) }
       #expect(rig.journal.figures.bytes <= 4 << 20)
+      let kept = rig.sequence - rig.source.first + 1
+      let gap = rig.source.withoutBase(through: rig.sequence).map { $0.last - $0.first + 1 } ?? 0
+      #expect(!retains || gap <= kept / 4, "\(gap) of \(kept) entries have no base")
     }
     let first = try #require(try rig.entries().first).sequence
     let figures = rig.journal.figures
