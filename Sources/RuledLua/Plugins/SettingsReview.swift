@@ -5,7 +5,12 @@ import RuledCore
 /// In place of a bad configured setting the plugin's own is in force.
 struct SettingsReview {
   /// The problems of the configured settings.
-  private(set) var problems: [ConfigurationProblem] = []
+  ///
+  /// A wrong value may be why a table lacks a name, so such names are told without one.
+  var problems: [ConfigurationProblem] { noted.contains(where: \.isBadSetting) ? noted : noted + unlisted }
+  private var noted: [ConfigurationProblem] = []
+  /// The names in tables that are not declared, and near none that is.
+  private var unlisted: [ConfigurationProblem] = []
   /// The problems of the plugin's own settings.
   private(set) var errors: [LoadError] = []
   /// The configuration's settings without the bad ones, and with lists in the order that is declared.
@@ -52,12 +57,12 @@ struct SettingsReview {
   /// Notes a problem, and drops the setting from the configured ones.
   private mutating func note(_ found: SettingMismatch, of declaration: SettingDeclaration?) {
     let path = ["plugins", manifest.name] + found.path.keys
-    guard !problems.contains(where: { $0.isBadSetting && $0.path == path }) else { return }
+    guard !noted.contains(where: { $0.isBadSetting && $0.path == path }) else { return }
     let message = "the setting '\(found.path.text)' of plugin '\(manifest.name)' \(found.detail)"
     if let declaration, configured.isEmpty {
       return errors.append(LoadError(file: declaration.file, line: declaration.line, message))
     }
-    problems.append(ConfigurationProblem(path: path, message: message, isBadSetting: true))
+    noted.append(ConfigurationProblem(path: path, message: message, isBadSetting: true))
     // A value of the plugin's own may be wrong beside others of the configuration: then these go.
     if let bad = configuredKeys(of: found.path.keys) { overrides.put(nil, at: bad) } else { overrides = JSONObject() }
   }
@@ -138,10 +143,10 @@ struct SettingsReview {
     let hint = NearestName.hint(name, in: own.names + declared.flatMap { $0.names(at: depth) })
     // A table about which nothing is declared may have any keys; only slips are told.
     if declared.isEmpty, depth > 0, !around.isEmpty || hint.isEmpty || isUsual(name, besides: own) { return }
-    problems.append(
-      ConfigurationProblem(
-        path: ["plugins", manifest.name] + inner.keys,
-        message: "plugin '\(manifest.name)' has no setting '\(inner.text)'\(hint)"))
+    let problem = ConfigurationProblem(
+      path: ["plugins", manifest.name] + inner.keys,
+      message: "plugin '\(manifest.name)' has no setting '\(inner.text)'\(hint)")
+    if depth > 0, hint.isEmpty { unlisted.append(problem) } else { noted.append(problem) }
   }
 
   /// Whether a key is no slip although others are near: codes such as `de` are, and so are those that differ in a digit.

@@ -19,6 +19,7 @@ extension PluginVM {
     _ source: PluginSource, _ settings: JSONObject, _ worker: LuaWorker, _ notes: LoadNotes?
   ) throws(LoadError) -> (PluginVM, [ConfigurationProblem]) {
     let review: SettingsReview
+    let problems: [ConfigurationProblem]
     let loading = Result { () throws(LoadError) in
       try PluginVM(source: source, settings: settings, worker: worker, noting: notes)
     }
@@ -31,21 +32,24 @@ extension PluginVM {
         throw error
       }
       if review.overrides == settings { return (vm, review.problems) }
+      problems = review.problems
     case .failure(let error):
       // A bad setting may also break a file that reads it.
       guard !settings.isEmpty, let own = try? PluginVM(source: source, worker: worker) else { throw error }
       review = own.review(settings)
       guard review.overrides != settings else { throw error }
+      // A name that is unknown beside defaults may be known once the bad setting is right.
+      problems = review.problems.filter(\.isBadSetting)
     }
     // Each round drops a setting or sorts a list, so there is a last one. Only the first one lists unknown names: later ones see them beside
     // defaults. A problem beside defaults alone is a consequence of the listed ones.
     let (vm, more) = try load(source, review.overrides, worker, notes)
     let causes = more.isEmpty ? [] : vm.review(settings, runsAllChecks: true).problems
     let others = more.filter { problem in
-      problem.isBadSetting && !review.problems.contains { $0.path == problem.path }
+      problem.isBadSetting && !problems.contains { $0.path == problem.path }
         && causes.contains { $0.path == problem.path }
     }
-    return (vm, review.problems + others)
+    return (vm, problems + others)
   }
 
   /// Compares configured settings with the plugin's declarations.

@@ -232,6 +232,21 @@ struct SettingTests {
     #expect(JSONValue.object(manifest.settings) == ["caps": [:], "deeds": ["buy"], "points": ["buy": 1], "size": 1])
   }
 
+  @Test(arguments: [JSONValue.integer(3), [3], [["name": 3]], [["name": "buy"], ["nam": "read"]]])
+  func `a bad setting is told alone, without names that it makes known once it is right`(
+    deeds: JSONValue
+  ) throws {
+    let text = """
+      plugin { name = "t", settings = { deeds = { { name = "buy" } }, points = { buy = 1 } } }
+      local names = {}
+      for i, deed in ipairs(settings.deeds) do names[i] = deed.name end
+      setting "deeds" { type = { { name = "string" } } }
+      setting "points.*" { type = "integer", names = names }
+      """
+    let problems = try load(["deeds": deeds, "points": ["read": 2]], text).settingProblems
+    #expect(problems.count == 1 && problems.allSatisfy { $0.message.contains("the setting 'deeds") }, "\(problems)")
+  }
+
   @Test(arguments: [
     ("setting 'words' { type = 'integer' }", "the setting 'words' of plugin 't' must be an integer, not \"hi\""),
     ("setting 'size' { type = 'integer', max = 2 }", "the setting 'size' of plugin 't' must be at most 2, not 3"),
