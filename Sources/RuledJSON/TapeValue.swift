@@ -59,8 +59,7 @@ public struct TapeValue {
   public var integer: Int64? {
     switch kind {
     case .integer: cj_int64(tape, index)
-    // Integers below -2⁶³ are numbers on the tape, and the first of them round to it.
-    case .number: cj_double(tape, index) > -0x1p63 ? Int64(exactly: cj_double(tape, index)) : nil
+    case .number: Int64(whole: cj_double(tape, index))
     default: nil
     }
   }

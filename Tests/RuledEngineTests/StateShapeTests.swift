@@ -32,6 +32,7 @@ import Testing
   @Test(arguments: [
     ("state.debt = 'a lot'", "state.debt must be an integer, not a string"),
     ("state.debt = 1.5", "state.debt must be an integer, not a number"),
+    ("state.debt = -9223372036854775809", "state.debt must be an integer, not a number"),
     ("put(state, true)", "state.debt must be an integer, not a boolean"),
     ("state.debt = 'a' state.debt = 1 state.debt = {}", "state.debt must be an integer, not an object"),
     ("state.debt = 1 state.stamps = nil", "state.stamps is required"),

@@ -15,8 +15,12 @@ function fields.text(value, most)
   return value
 end
 
---- The integer that a number is, as 2 is of 2.0; nil for any other value.
-function fields.whole(value) return type(value) == "number" and math.tointeger(value) or nil end
+--- The integer that a number is, as 2 is of 2.0; nil for any other value, and for the float to which the first whole
+--- numbers beyond 64 bits round.
+function fields.whole(value)
+  if math.type(value) == "float" and value <= math.mininteger then return nil end
+  return type(value) == "number" and math.tointeger(value) or nil
+end
 
 --- Whether a value is one of a list.
 function fields.is_one_of(value, list)

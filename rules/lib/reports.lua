@@ -11,8 +11,7 @@ local reports = {}
 -- The name for an error's code or type that is none.
 local OTHER = "other"
 
--- A number beyond 64 bits is not whole: it could not leave as an integer.
-local function whole(value) return type(value) == "number" and math.tointeger(value) ~= nil end
+local whole = fields.whole
 
 local is_a = {
   string = function(value) return type(value) == "string" end,
@@ -200,7 +199,7 @@ end
 local function leaving(plan, of, value)
   if of.bins and type(value) ~= "string" then return bins.of(plan.bins[of.bins], value) end
   if of.form == "code" and not is_code(plan, value) then return OTHER end
-  return of.type == "int" and math.tointeger(value) or value
+  return of.type == "int" and whole(value) or value
 end
 
 --- The properties as they are sent: an exact count as its bin, a whole number as an integer, no code as `other`.

@@ -88,7 +88,8 @@ static bool is_of_type(lua_State *L, rb_fit_type type, int index) {
     case RB_FIT_INTEGER:
       if (lua_type(L, index) != LUA_TNUMBER) return false;
       lua_tointegerx(L, index, &converts);
-      return converts;
+      /* The first whole numbers beyond 64 bits round to -2^63. */
+      return converts && (lua_isinteger(L, index) || lua_tonumber(L, index) > -0x1p63);
     default:
       if (lua_type(L, index) != LUA_TTABLE) return false;
       table_kinds(L, index, &object, &array);

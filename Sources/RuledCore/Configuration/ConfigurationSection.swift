@@ -45,7 +45,7 @@ final class ConfigurationSection {
       let integer: Int? =
         switch value {
         case .integer(let value): Int(value)
-        case .number(let value): Int(exactly: value)
+        case .number(let value): Int64(whole: value).map { Int($0) }
         default: nil
         }
       return integer.flatMap { range.contains($0) ? $0 : nil }

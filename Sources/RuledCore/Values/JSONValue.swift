@@ -70,6 +70,16 @@ extension JSONValue: Equatable {
   }
 }
 
+extension Int64 {
+  /// The whole number that a float is.
+  ///
+  /// Nil for -2⁶³, too: the first whole numbers beyond 64 bits round to it.
+  package init?(whole number: Double) {
+    guard number > -0x1p63 else { return nil }
+    self.init(exactly: number)
+  }
+}
+
 extension JSONValue {
   /// A number, as an integer where it is whole.
   package static func shortest(_ number: Double) -> JSONValue {

@@ -126,7 +126,7 @@ extension DataType {
       (.number, .number),
       (.object, .object), (.array(nil), .array):
       return nil
-    case (.integer, .number(let number)) where number == number.rounded(): return nil
+    case (.integer, .number(let number)) where Int64(whole: number) != nil: return nil
     case (.array(let element?), .array(let all)):
       return all.indices.lazy.compactMap { element.mismatch(all[$0], at: path.element($0)) }.first
     case (.members(let schema), .object(let object)): return schema.mismatch(object, at: path)

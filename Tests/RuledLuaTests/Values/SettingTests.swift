@@ -81,6 +81,8 @@ struct SettingTests {
       (["keep": "60w"], "'keep' of plugin 't' must be at most 31536000 seconds"),
       (["size": 0], "'size' of plugin 't' must be at least 1, not 0"),
       (["size": 1.5], "'size' of plugin 't' must be an integer, not 1.5"),
+      (["size": 1e300], "'size' of plugin 't' must be an integer, not 1e+300"),
+      (["size": -0x1p63], "'size' of plugin 't' must be an integer, not -9.22"),
       (["size": 4], "'size' of plugin 't' can't be 4: four is unlucky"),
       (["color": "blue"], #"'color' of plugin 't' must be one of "red", "green", not "blue""#),
       (["words": 3], "'words' of plugin 't' must be a string, as it is by default"),

@@ -38,6 +38,7 @@ local function wrong(of)
   if of.type == "int" and not of.bins then all[#all + 1] = { 0.5, "type" } end
   if of.type == "int" then
     all[#all + 1] = { 1e300, "type" }
+    all[#all + 1] = { -9223372036854775809, "type" }
     all[#all + 1] = { 18446744073709551615.0, "type" }
   end
   if of.values then all[#all + 1] = { number and 99 or "unheard_of", "value" } end
