@@ -61,14 +61,36 @@ package struct FileValues {
   }
 
   /// The table that an expression is, also by way of a variable that holds it, or of a member.
-  package func table(_ node: SyntaxNode) -> SyntaxNode? { literal(node, .table) }
+  package func table(_ node: SyntaxNode) -> SyntaxNode? {
+    let node = literal(node)
+    return node.kind == .table ? node : nil
+  }
 
-  /// The text that an expression is, in the same ways.
-  package func text(_ node: SyntaxNode) -> String? { literal(node, .string)?.text }
-
-  private func literal(_ node: SyntaxNode, _ kind: SyntaxNode.Kind) -> SyntaxNode? {
+  private func literal(_ node: SyntaxNode) -> SyntaxNode {
     let node = held(node)
-    return value(member(node) ?? node, kind)
+    return held(member(node) ?? node)
+  }
+
+  /// The text that an expression is, in the same ways, or joined of such texts.
+  package func text(_ node: SyntaxNode) -> String? {
+    var parts = 0
+    return text(node, &parts)
+  }
+
+  /// The most expressions that are read for one text.
+  private static let mostParts = 100
+
+  private func text(_ node: SyntaxNode, _ parts: inout Int) -> String? {
+    parts += 1
+    guard parts <= Self.mostParts else { return nil }
+    let node = literal(node)
+    switch node.kind {
+    case .string: return node.text
+    case .parenthesis: return text(node.children[0], &parts)
+    case .binary where node.text == "..":
+      return text(node.children[0], &parts).flatMap { left in text(node.children[1], &parts).map { left + $0 } }
+    default: return nil
+    }
   }
 
   /// The function that an expression is, also by way of a variable, or as a member that the file gives a table in one place.

@@ -45,7 +45,7 @@ struct SourceCalls: Sendable {
     _ function: SyntaxNode, _ given: [SyntaxNode], line: Int, isInFunction: Bool, _ values: FileValues, _ text: [UInt8]
   ) {
     func constant(_ index: Int) -> String? {
-      given.indices.contains(index) ? values.value(given[index], .string)?.stringValue : nil
+      given.indices.contains(index) ? values.text(given[index]) : nil
     }
     if let name = values.value(function, .name)?.globalName, let argument = constant(0) {
       uses.append(.init(name: name, argument: argument, line: line, isInFunction: isInFunction))

@@ -38,7 +38,7 @@ import Testing
   @Test(
     arguments: [
       ("f('a')", "a"), ("f 'a' 'b'", "a"), ("return f('a', ...)", "a"), ("f('a', b and 1 or 'c' .. d, g('e'))", "a"),
-      ("f('a' .. b)", nil), ("f('a' .. 'b')", nil), ("f('a' == b)", nil), ("f(('a'):rep(2))", nil), ("f(b)", nil),
+      ("f('a' .. b)", nil), ("f('a' .. 'b')", "ab"), ("f('a' == b)", nil), ("f(('a'):rep(2))", nil), ("f(b)", nil),
     ] as [(String, String?)])
   func `the constant that a global function gets is told, and none of which something else is made`(
     text: String, argument: String?

@@ -128,11 +128,16 @@ import Testing
       rule 'r' { on = 'x', run = function() return data('stmps.json') end }
       local read = data
       rule 's' { on = 'x', run = function() return read 'no.json' end }
+      local NAME, names = 'figures', { days = 'days.json' }
+      rule 't' { on = 'x', run = function() return data((NAME) .. '.js' .. 'on') end }
+      rule 'u' { on = 'x', run = function() return data(names.days) end }
       """,
       "rules/p/stamps.json": "{\n\"a\": tru\n}", "rules/q/readme.txt": "no plugin",
     ])
     #expect(run.output.contains("p/plugin.lua:2: there is no 'stmps.json' in p/; did you mean 'stamps.json'?"))
     #expect(run.output.contains("p/plugin.lua:4: there is no 'no.json' in p/"))
+    #expect(run.output.contains("p/plugin.lua:6: there is no 'figures.json' in p/"))
+    #expect(run.output.contains("p/plugin.lua:7: there is no 'days.json' in p/"))
     #expect(run.output.contains("p/stamps.json:2: "))
     #expect(run.output.contains("q/plugin.lua: a folder under rules/ is a plugin"))
   }
