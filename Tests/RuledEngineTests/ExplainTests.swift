@@ -36,6 +36,18 @@ import Testing
     #expect(try engine.send("y", [:], ["explain": true])["trace"]?.arrayValue?.count == 1)
   }
 
+  @Test func `an if of thousands of branches, which takes Lua long to compile, is run without an explanation`() throws {
+    let branches = { (0..<$0).map { "if e.data.a == \($0) then return false" }.joined(separator: " else") }
+    for (count, isTold) in [(100, true), (6_000, false)] {
+      let engine = try Engine([
+        "a": "rule 'r' { on = 'x', when = function(e) \(branches(count)) end end, run = function() end }"
+      ])
+      let entry = trace(try engine.send("x", ["a": 7], ["explain": true]), "r")
+      #expect(entry?["fired"] == false && (entry?["condition"] != nil) == isTold, "\(String(describing: entry))")
+      #expect(entry?["reason"]?.stringValue?.contains("more is not told") == !isTold)
+    }
+  }
+
   @Test func `an explanation changes nothing of the outcome`() throws {
     let text =
       "rule 'r' { on = 'x', run = function(e, s) s.l = s.l or array {} s.l[#s.l + 1] = e.data.v "

@@ -58,21 +58,21 @@ extension PluginVM {
   package func falseCondition(of rule: Int, from first: Int) -> FalseCondition? {
     guard let (when, file) = when(of: rule) else { return nil }
     var result: WhenText.Part?
-    var recorded: [(part: WhenText.Part, value: JSONValue?)] = []
+    var recorded: [(part: WhenText.Part, value: Operation.Bytes, isString: Bool)] = []
     for operation in operations[first...] {
       guard case .part(let number, let value, let isString) = operation, when.parts.indices.contains(number) else {
         continue
       }
       let part = when.parts[number]
       if part.isResult { result = part }
-      recorded.append((part, Self.value(value, isString: isString)))
+      recorded.append((part, value, isString))
     }
     guard let result else { return nil }
     let condition = result.isConstant ? recorded.last { !$0.part.isResult }?.part.condition : result.condition
     var values: [(text: String, value: JSONValue)] = []
     var known: Set<String> = []
-    for (part, value) in recorded.reversed() where part.condition == condition && !part.isResult {
-      guard let value else { continue }
+    for (part, value, isString) in recorded.reversed() where part.condition == condition && !part.isResult {
+      guard let value = Self.value(value, isString: isString) else { continue }
       let text = when.text(of: part)
       if known.insert(text).inserted { values.append((text, value)) }
     }
