@@ -146,7 +146,8 @@ struct RulesCheck {
         line = given.line(of: key, from: line)
       }
       let finding = Finding(file: note.error.file, line: line, message: note.error.message)
-      if found[finding.file]?[finding.line]?.contains(finding) != true { append(finding) }
+      let others = found[finding.file]?[finding.line] ?? []
+      if others.count < Self.mostOfLine, !others.contains(finding) { append(finding) }
     }
   }
 

@@ -357,6 +357,8 @@ import Testing
   @Test func `a line has a hundred findings at most, and a message lists fifty names`() {
     let run = check((0..<150).map { "outbox.x\($0)()" }.joined(separator: " "))
     #expect(run.output.contains("2 plugins, 1 rule, 100 findings"), "\(run.output)")
+    let wrong = (0..<150).map { "event('e\($0)', { n = 'int' })" }.joined(separator: " ")
+    #expect(findings(wrong, outbox: Self.outbox).count { $0.hasPrefix("p/plugin.lua:3: ") } == 100)
     let many = "return { " + (10..<70).map { "name\($0) = 1" }.joined(separator: ", ") + " }"
     let found = findings("query 'q' (function() return { outbox.other } end)", outbox: many)
     let names = (10..<60).map { "name\($0)" }.joined(separator: ", ")
