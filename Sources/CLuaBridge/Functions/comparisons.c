@@ -61,6 +61,11 @@ static bool read_version(rb_slice text, version *into) {
   return take(&text, '+') ? are_identifiers(text, true) : text.length == 0;
 }
 
+bool rb_is_version(rb_slice text) {
+  version read;
+  return read_version(text, &read);
+}
+
 static int sign(size_t left, size_t right) { return (left > right) - (left < right); }
 
 static int compare_bytes(rb_slice left, rb_slice right) {
@@ -143,6 +148,17 @@ static bool read_block(rb_slice text, address *base, int *bits) {
   bool fits = given >= 0 && given <= *bits;
   *bits = given;
   return fits;
+}
+
+bool rb_is_address(rb_slice text) {
+  address one;
+  return read_address(text, &one);
+}
+
+bool rb_is_block(rb_slice text) {
+  address base;
+  int bits;
+  return read_block(text, &base, &bits);
 }
 
 static int ip_within(lua_State *L) {

@@ -275,6 +275,11 @@ size_t rb_label_name(rb_slice name, char *into);
 /* Whether a text is a pattern for text.find_re; if not, `why` has the reason, cut off at `room` bytes with the final zero. */
 bool rb_check_pattern(rb_slice text, char *why, size_t room);
 
+/* Whether semver.compare, or ip.within as an address or as a block of them, can read a text. */
+bool rb_is_version(rb_slice text);
+bool rb_is_address(rb_slice text);
+bool rb_is_block(rb_slice text);
+
 /* Compiles the text without running it. A syntax error is a failure of the VM. */
 rb_status rb_check_syntax(rb_vm *vm, rb_slice text, rb_slice path);
 /* Whether a global of that name exists for rules. */

@@ -61,25 +61,52 @@ struct NameReview {
         labels[name, default: []].append((Set(names), table, file))
       }
     }
-    for kind in Self.kinds { review(kind) }
     for uses in labels.values where uses.count > 1 { review(uses) }
   }
 
   // MARK: Names
 
-  private mutating func review(_ kind: Kind) {
-    let made = uses.filter { kind.makers.contains($0.function) }.map(\.text)
-    let names = OrderedNames(made.compactMap(\.literal?.text))
-    let beginnings = OrderedNames(made.filter { $0.literal == nil }.map(\.beginning))
-    let all = names.all + beginnings.all
+  /// Names that something makes: those that stand there as a whole, and the beginnings of others.
+  private struct Made {
+    let names: OrderedNames
+    let beginnings: OrderedNames
+
+    init(_ texts: [ValueFlow.Text]) {
+      names = OrderedNames(texts.compactMap(\.literal?.text))
+      beginnings = OrderedNames(texts.filter { $0.literal == nil }.map(\.beginning))
+    }
+
+    /// Whether the name is made, or one that begins with it, as far as that is known.
+    func mayHave(_ name: String, isWhole: Bool) -> Bool {
+      (isWhole ? names.contains(name) : names.contains(beginningWith: name)) || beginnings.contains(beginningOf: name)
+        || !isWhole && beginnings.contains(beginningWith: name)
+    }
+
+    func near(_ name: String, isWhole: Bool) -> String? {
+      if isWhole { return NearestName.find(name, in: names.all) }
+      let all = (names.all + beginnings.all).prefix(NearestName.most)
+      let counts = [name.count, name.count + 1, name.count - 1]
+      return NearestName.find(name, in: counts.flatMap { count in all.map { String($0.prefix(count)) } })
+    }
+  }
+
+  /// The names of the plugin's counters.
+  var counted: [ValueFlow.Text] { uses.filter { $0.function == "count" }.map(\.text) }
+
+  /// Finds names that nothing makes; `counted` are the counters of all plugins, nil if not all of these load.
+  mutating func reviewNames(counted: [ValueFlow.Text]?) {
+    for kind in Self.kinds { review(kind, elsewhere: kind.isPrefix ? counted.map(Made.init) : Made([])) }
+  }
+
+  private mutating func review(_ kind: Kind, elsewhere: Made?) {
+    let own = Made(uses.filter { kind.makers.contains($0.function) }.map(\.text))
     for use in uses where kind.users.contains(use.function) {
       let name = use.text.beginning, isWhole = use.text.literal != nil && !kind.isPrefix
-      let isMade = isWhole ? names.contains(name) : names.contains(beginningWith: name)
-      let isMadeOfParts = beginnings.contains(beginningOf: name) || !isWhole && beginnings.contains(beginningWith: name)
-      guard !name.isEmpty, !isMade, !isMadeOfParts else { continue }
-      let known = isWhole ? names.all : all.prefix(NearestName.most).map { String($0.prefix(name.count)) }
-      let near = NearestName.find(name, in: known)
-      guard !kind.isPrefix || near != nil else { continue }
+      guard !name.isEmpty, !own.mayHave(name, isWhole: isWhole), elsewhere?.names.contains(beginningWith: name) != true
+      else { continue }
+      let slip = own.near(name, isWhole: isWhole)
+      guard slip != nil || elsewhere?.mayHave(name, isWhole: isWhole) == false else { continue }
+      let near = slip ?? elsewhere?.near(name, isWhole: isWhole)
       let message = "\(use.function) of '\(name)', \(kind.without)\(NearestName.hint(at: near.map { "'\($0)'" }))"
       let fix = use.text.literal.flatMap { Finding.Fix($0.unquotedRange, from: name, to: near) }
       findings.append(Finding(use.file, use.node, .unknownName, message, fix: fix))

@@ -54,15 +54,26 @@ struct RulesFacts {
     }
     let evidence = made.union(tested).union(described), nearKnown = NearTexts(evidence.sorted() + exact)
     let open = Declarations(all), names = (plugins + others).map(\.name)
-    for plugin in plugins {
-      let files = reviewed(plugin.modules), tests = reviewed(plugin.tests)
-      let own = reviewed(CatalogBuilder.required(by: plugin)) + files
+    let flows = (plugins + others).map { plugin in
       let manifest = all.first { $0.name == plugin.name }
       var declarations = manifest?.sources.isEmpty == false ? Declarations(all, of: plugin.name) : open
       declarations.plugin = manifest
+      return reviewed(CatalogBuilder.required(by: plugin) + plugin.modules).map { review in
+        // The library is of no one plugin.
+        (review, flow: ValueFlow(review, Self.isOfLibrary(review.file) ? Declarations([]) : declarations))
+      }
+    }
+    var used = flows.map(NameReview.init)
+    let counted = allLoad ? used.flatMap(\.counted) : nil
+    for (index, plugin) in plugins.enumerated() {
+      let files = reviewed(plugin.modules), tests = reviewed(plugin.tests)
+      let own = flows[index].map(\.0)
+      let manifest = all.first { $0.name == plugin.name }
       let modules = RequiredModules(own)
       checkCalls(own, tests: tests, modules, plugins: names)
-      checkValues(own, modules, declarations, textMembers: textMembers)
+      checkValues(flows[index], modules, of: manifest, textMembers: textMembers)
+      used[index].reviewNames(counted: counted)
+      findings += used[index].findings
       guard let manifest else { continue }
       checkSettings(manifest, plugin, own)
       if !plugin.tests.isEmpty { checkDecisions(files) }
@@ -120,18 +131,15 @@ struct RulesFacts {
     findings += ModuleReview.findings(own + tests, modules)
   }
 
-  /// Checks the values in the same files against what the host and the plugin declare; the library is of no one plugin.
+  /// Checks the values in the same files against what the host and the plugin declare.
   private mutating func checkValues(
-    _ own: [SourceReview], _ modules: RequiredModules, _ declarations: Declarations, textMembers: [String]
+    _ flows: [(SourceReview, flow: ValueFlow)], _ modules: RequiredModules, of plugin: PluginManifest?,
+    textMembers: [String]
   ) {
-    let flows = own.map { review in
-      (review, flow: ValueFlow(review, Self.isOfLibrary(review.file) ? Declarations([]) : declarations))
-    }
     for (review, flow) in flows {
-      findings += ValueReview(review, flow, of: declarations.plugin, textMembers: textMembers).findings
+      findings += ValueReview(review, flow, of: plugin, textMembers: textMembers).findings
       findings += FrozenReview(review, modules).findings
     }
-    findings += NameReview(flows).findings
   }
 
   static func isOfLibrary(_ file: SourceFile) -> Bool { file.path.hasPrefix("lib/") }

@@ -1,8 +1,8 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds arguments that the host's functions refuse: of another type, unknown options, wrong zones, times of day and durations, and counts of
-/// days, seconds and times in each other's place.
+/// Finds arguments that the host's functions refuse: of another type, unknown options, wrong zones, times of day, durations, versions and addresses, and
+/// counts of days, seconds and times in each other's place.
 extension ValueReview {
   private enum Unit {
     /// Seconds since the epoch.
@@ -46,6 +46,7 @@ extension ValueReview {
       }
       if function == "timer.every", parameter == "spec" { review(schedule: argument) }
       review(text: argument, parameter)
+      review(form: argument, parameter, function)
       review(elements: argument, parameter)
       review(unit: argument, parameter, function)
     }
@@ -86,6 +87,14 @@ extension ValueReview {
       add(node, .wrongArguments, "keep must be a duration such as \"30d\", not \"\(text)\"")
     default: break
     }
+  }
+
+  /// Finds texts for which a function always answers nil.
+  private mutating func review(form node: SyntaxNode, _ parameter: String, _ function: String) {
+    guard let form = TextForm(parameter, of: function), let text = flow.variables.text(node), !form.accepts(text) else {
+      return
+    }
+    add(node, .wrongArguments, "\(function): \"\(text)\" is no \(form.text)")
   }
 
   /// Finds dates that no calendar has, and weights on which nothing can fall.

@@ -54,6 +54,15 @@ import Testing
     ("forget { all = true, past = true }", "forget takes all or past, not both"),
     ("once()", "once needs 'key', which is not given here: once(key, seconds)"),
     ("log.info(semver.compare('1.0.0'))", "semver.compare needs 'b', which is not given here: semver.compare(a, b)"),
+    (
+      "local v = '1' .. '.2' log.info(semver.compare(v, 'v1.2.0'))",
+      "semver.compare: \"1.2\" is no version such as \"1.2.0\""
+    ),
+    (
+      "log.info(ip.within(event.data.ip, '10.0.0.0/99'))",
+      "ip.within: \"10.0.0.0/99\" is no block of addresses such as \"10.0.0.0/8\""
+    ),
+    ("log.info(ip.within('10.1.2', '10.0.0.0/8'))", "ip.within: \"10.1.2\" is no address such as \"10.1.2.3\""),
     ("log.info(outbox.dropp('x'))", "module 'outbox' has no member 'dropp'; did you mean 'drop'?"),
     ("log.info(outbox.else_thing)", "module 'outbox' has no member 'else_thing'; it has all, drop, keep, most"),
     ("log.info(require('outbox').kepe)", "module 'outbox' has no member 'kepe'; did you mean 'keep'?"),
@@ -281,7 +290,7 @@ import Testing
     let found = findings(
       """
       web 'a.example' (function(request)
-      log.info(counters('p.'), bucket('b'))
+      log.info(counters(''), bucket('b'))
       log.info(bucket('b', request.path), now()) log.info(uuid(), peek('p')) log.info(topic.count('t'))
       return { status = 200, body = outbox.name() } end)
       sink 'mail' (function(effect)
@@ -363,6 +372,29 @@ import Testing
     let found = findings("query 'q' (function() return { outbox.other } end)", outbox: many)
     let names = (10..<60).map { "name\($0)" }.joined(separator: ", ")
     #expect(found.contains { $0.hasSuffix("it has \(names), …") }, "\(found)")
+  }
+
+  @Test func `counters that no plugin counts are found, unless one counts names that are not known`() {
+    let text = """
+      rule 'r' { on = 'x', run = function() raise('x') count('coffee.done') end }
+      query 'q' (function() return { #counters('x'), #counters('x.'), #counters('cof'), #counters('shop.'), counters() } end)
+      query 'r' (function() return { #counters('shp.'), #counters('cofee.') } end)
+      """
+    func found(_ name: String) -> [String] {
+      findings(
+        text, outbox: Self.outbox,
+        ["q/plugin.lua": "plugin { name = 'q' }\nrule 'r' { on = 'x', run = function(e) count(\(name)) end }"]
+      ).filter { $0.contains("counters") }
+    }
+    #expect(
+      found("'shop.paid'") == [
+        "p/plugin.lua:4: counters of 'x', which nothing counts",
+        "p/plugin.lua:4: counters of 'x.', which nothing counts",
+        "p/plugin.lua:5: counters of 'shp.', which nothing counts; did you mean 'shop.'?",
+        "p/plugin.lua:5: counters of 'cofee.', which nothing counts; did you mean 'coffee.'?",
+      ])
+    let slip = "p/plugin.lua:5: counters of 'cofee.', which nothing counts; did you mean 'coffee.'?"
+    #expect(found("e.type") == [slip] && !found("'cofee.paid'").contains(slip))
   }
 
   @Test func `forbidden calls are found in functions that pcall and xpcall call`() {
