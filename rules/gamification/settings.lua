@@ -6,6 +6,26 @@ local unlike = fields.unlike
 local OWN_CAUSES = { moved = true, spend = true } -- of changes of points, beside actions
 local MOST_POINTS, MOST_TIMES, MOST_MULTIPLIED = 1000000, 100000, 100 -- so that no sum of points leaves the integers
 
+local MEASURES = { "revealed", "streak", "spent" } -- of tiers
+
+-- Tiers in order: each needs no less of anything than those before it, and more of something.
+local function is_ladder(tiers)
+  local most = {}
+  for _, tier in ipairs(tiers) do
+    local rises = false
+    for _, measure in ipairs(MEASURES) do
+      local least, before = tier[measure], most[measure]
+      if least and before and least < before then
+        return false, ("%s needs less %s than a lower one"):format(tier.name, measure)
+      end
+      rises = rises or least ~= nil and least ~= before
+      most[measure] = least or before
+    end
+    if not rises then return false, tier.name .. " needs no more than the lower ones" end
+  end
+  return unlike "name" (tiers)
+end
+
 -- The earnings of the actions, and the members of their data: the keys that `points` and `ranges` may have.
 local earned, members = {}, {}
 for _, action in ipairs(settings.actions) do
@@ -66,7 +86,7 @@ setting "multipliers" {
   check     = unlike "streak",
   about     = "How many times points count from a streak on.",
 }
-setting "multipliers.*.streak" { type = "integer", min = 0 }
+setting "multipliers.*.streak" { type = "integer", min = 1 }
 setting "multipliers.*.times" { type = "number", min = 1, max = MOST_MULTIPLIED }
 setting "freezes.at_start" { type = "integer", min = 0 }
 setting "freezes.every_days" { type = "integer", min = 1, about = "Days of a streak that earn a freeze." }
@@ -74,18 +94,18 @@ setting "freezes.most" { type = "integer", min = 0, about = "The freezes that ar
 setting "milestones" {
   type      = { { type = "string", at = "integer", reward = "integer" } },
   sorted_by = "at",
-  check     = unlike "type",
+  check     = unlike("type", "at"),
   about     = "By flirts revealed.",
 }
 setting "milestones.*.at" { type = "integer", min = 1 }
 setting "milestones.*.reward" { type = "integer", min = 0, max = MOST_POINTS }
 setting "tiers" {
   type      = { { name = "string", revealed = "integer?", streak = "integer?", spent = "integer?" } },
-  sorted_by = "revealed",
-  check     = unlike "name",
-  about     = "Any of the three unlocks a tier and those before it.",
+  sorted_by = MEASURES,
+  check     = is_ladder,
+  about     = "Any of the three unlocks a tier and those below it; two are sorted by what both have.",
 }
-for _, measure in ipairs { "revealed", "streak", "spent" } do
+for _, measure in ipairs(MEASURES) do
   setting("tiers.*." .. measure) { type = "integer?", min = 1 }
 end
 setting "first_tier" {

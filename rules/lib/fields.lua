@@ -70,18 +70,22 @@ end
 --- Whether a value is a list of at least one element.
 function fields.is_list(value) return type(value) == "table" and value[1] ~= nil end
 
---- A check of a setting: no two elements of a list have the same member; without `member`, none are the same.
-function fields.unlike(member)
-  local shared = member and "have the " .. member or "are"
+local function twice(list, member)
+  local shared, seen = member and "have the " .. member or "are", {}
+  for _, element in ipairs(list) do
+    local value = element
+    if member then value = element[member] end
+    if seen[value] then return "two " .. shared .. " " .. json.encode(value) end
+    seen[value] = true
+  end
+end
+
+--- A check of a setting: no two elements of a list have the same of one of these members; without any, none are the
+--- same.
+function fields.unlike(member, other)
   return function(list)
-    local seen = {}
-    for _, element in ipairs(list) do
-      local value = element
-      if member then value = element[member] end
-      if seen[value] then return false, "two " .. shared .. " " .. json.encode(value) end
-      seen[value] = true
-    end
-    return true
+    local problem = twice(list, member) or other and twice(list, other)
+    return not problem, problem
   end
 end
 

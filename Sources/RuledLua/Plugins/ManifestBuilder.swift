@@ -178,18 +178,23 @@ struct ManifestBuilder {
       let name = isOptional ? written.stringValue.map { JSONValue.string(String($0.dropLast())) } : nil
       type = try SettingType(name ?? written, at: what)
     } catch { throw Refusal(error.message) }
-    let sorting = try text(object, "sorted_by", of: what)
-    let order = sorting.map { text in
-      let isDescending = text.hasPrefix("-")
-      let member = isDescending ? String(text.dropFirst()) : text
-      return SettingDeclaration.Order(member: member == "*" ? nil : member, isDescending: isDescending)
-    }
+    let order = try sorting(object, of: what)
     manifest.declaredSettings.append(
       SettingDeclaration(
         keys: keys, type: type, isOptional: isOptional, least: try number(object, "min", of: what),
         greatest: try number(object, "max", of: what), choices: try choices(object, of: what), order: order,
         names: try names(object, of: keys, what), about: try text(object, "about", of: what) ?? "",
         check: object["check"] == nil ? nil : index, file: file, line: line))
+  }
+
+  private func sorting(_ object: JSONObject, of what: String) throws(Refusal) -> SettingDeclaration.Order? {
+    let problem = "\(what): 'sorted_by' must be a member, or a list of them"
+    guard let written = try read(object, "sorted_by", problem, { $0.stringValue.map { [$0] } ?? Self.texts($0) }),
+      let first = written.first
+    else { return nil }
+    let isDescending = first.hasPrefix("-")
+    let members = [isDescending ? String(first.dropFirst()) : first] + written.dropFirst()
+    return SettingDeclaration.Order(members: members.map { $0 == "*" ? nil : $0 }, isDescending: isDescending)
   }
 
   private func number(_ object: JSONObject, _ key: String, of what: String) throws(Refusal) -> Double? {

@@ -3,10 +3,10 @@ import RuledJSON
 
 /// A plugin's declaration of one of its settings: `setting "freezes.every_days" { type = "integer", min = 1 }`.
 package struct SettingDeclaration: Sendable {
-  /// The sort key of a list.
+  /// How a list is sorted.
   struct Order: Sendable {
-    /// The member of each element; nil for the elements themselves.
-    let member: String?
+    /// Members of each element, the first of which decides that two elements both have with different values; nil for the elements themselves.
+    let members: [String?]
     let isDescending: Bool
   }
 
@@ -100,19 +100,41 @@ extension SettingDeclaration {
 }
 
 extension SettingDeclaration.Order {
-  /// The list in this order; elements without the member come first.
+  /// The list in this order.
+  ///
+  /// By one member, elements without it come first; by several, those that share none stay as they stand.
+  ///
+  /// - Complexity: O(*n* log *n*) by one member, and O(*n*²) by several, which do not order all elements among each other.
   func sorted(_ list: [JSONValue]) -> [JSONValue] {
-    list.enumerated().sorted { left, right in
-      let (first, second) = isDescending ? (right, left) : (left, right)
-      if precedes(first.element, second.element) { return true }
-      return !precedes(second.element, first.element) && left.offset < right.offset
-    }.map(\.element)
+    guard members.count > 1 else {
+      return list.enumerated().sorted { left, right in
+        precedes(left.element, right.element)
+          || !precedes(right.element, left.element) && left.offset < right.offset
+      }.map(\.element)
+    }
+    var rest = list
+    var sorted: [JSONValue] = []
+    while !rest.isEmpty {
+      // Where all are preceded, as members contradict each other, the first one is as good as any.
+      let next = rest.firstIndex { one in !rest.contains { precedes($0, one) } } ?? 0
+      sorted.append(rest.remove(at: next))
+    }
+    return sorted
   }
 
   private func precedes(_ left: JSONValue, _ right: JSONValue) -> Bool {
-    let (left, right) = (member.map { left[$0] } ?? left, member.map { right[$0] } ?? right)
-    if let left = left?.doubleValue, let right = right?.doubleValue { return left < right }
-    if let left = left?.stringValue, let right = right?.stringValue { return left < right }
+    for member in members {
+      let (first, second) = (Self.key(of: left, member), Self.key(of: right, member))
+      let isShared = members.count == 1 || first.kind > 0 && second.kind > 0
+      if isShared, first != second { return isDescending ? second < first : first < second }
+    }
     return false
+  }
+
+  /// What is compared: nothing before numbers, and these before texts.
+  private static func key(of element: JSONValue, _ member: String?) -> (kind: Int, number: Double, text: String) {
+    let value = member.map { element[$0] } ?? element
+    if let number = value?.doubleValue { return (1, number, "") }
+    return value?.stringValue.map { (2, 0, $0) } ?? (0, 0, "")
   }
 }

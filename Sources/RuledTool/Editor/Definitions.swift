@@ -83,7 +83,7 @@ enum Definitions {
     ---@field min? number of a number, a duration in seconds, a text's characters, a list's elements
     ---@field max? number
     ---@field one_of? any[]
-    ---@field sorted_by? string the host sorts the list by this member of its elements; "*" by themselves; "-" before it: the greatest first
+    ---@field sorted_by? string|string[] the host sorts the list by this member of its elements, or by these in turn; "*" by themselves; "-" before the first: the greatest first
     ---@field names? string[] the keys for which a "*" at the end stands, besides those of the default; without it, any
     ---@field check? fun(value: any, settings: table<string, any>): boolean, string? whether it is right; why not
     ---@field about? string

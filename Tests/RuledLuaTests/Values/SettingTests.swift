@@ -171,6 +171,20 @@ struct SettingTests {
       setting 'l' { type = { 'string' }, sorted_by = '-*' }
       """
     #expect(try load(["l": ["a", "z", "m"]], falling).settings["l"] == ["z", "m", "a"])
+    let sparse = """
+      plugin { name = 't', settings = { l = {} } }
+      setting 'l' { type = { { at = 'integer?', to = 'integer?' } }, sorted_by = { 'at', 'to' } }
+      """
+    let single = sparse.replacing("{ 'at', 'to' }", with: "'at'")
+    let bare = JSONValue.object(JSONObject())
+    #expect(try load(["l": [["at": 3], bare, ["at": 1]]], single).settings["l"] == [bare, ["at": 1], ["at": 3]])
+    #expect(
+      try load(["l": [["at": 3, "to": 6], ["at": 1], ["to": 9], ["to": 4]]], sparse).settings["l"]
+        == [["at": 1], ["to": 4], ["at": 3, "to": 6], ["to": 9]])
+    let crossed: JSONValue = [["at": 1, "to": 2], ["to": 1, "of": 2], ["at": 2, "of": 1]]
+    let three = sparse.replacing("to = 'integer?' }", with: "to = 'integer?', of = 'integer?' }")
+      .replacing("{ 'at', 'to' }", with: "{ 'at', 'to', 'of' }")
+    #expect(try load(["l": crossed], three).settingProblems.isEmpty)
   }
 
   @Test func `a setting that a file fails on while it loads falls back, too`() throws {
@@ -254,6 +268,7 @@ struct SettingTests {
     ("setting 'size' { type = 'integer', max = 2 }", "the setting 'size' of plugin 't' must be at most 2, not 3"),
     ("setting 'wrods' { type = 'string' }", "the setting 'wrods' of plugin 't' is missing"),
     ("setting 'edges' { type = { 'integer' }, sorted_by = '-*' }", "'edges' of plugin 't' must be in the order"),
+    ("setting 'edges' { type = { 'integer' }, sorted_by = 1 }", "setting 'edges': 'sorted_by' must be a member, or"),
     ("setting 'size' { type = 'integer', check = function() error('oops') end }", "can't be 3: its check fails: "),
     ("setting 'size' { type = 'integer', check = function() end }", "can't be 3: its check refuses it"),
     ("setting 'size' { type = 'intger' }", "setting 'size': there is no type 'intger'; did you mean 'integer'?"),

@@ -31,7 +31,10 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { standings = { bands = { 5, 1, 1 } } } end, "'standings.bands' .*two are 1")
   t:fails(function() t:settings { standings = { bands = { 0, 9 } } } end, "'standings.bands%[1%]' .*at least 1, not 0")
   t:fails(function() t:settings { milestones = { { type = "a", at = 0, reward = 1 } } } end, "%[1%].at' .*at least 1")
-  t:fails(function() t:settings { multipliers = { { streak = -3, times = 2 } } } end, "%[1%].streak' .*at least 0")
+  t:fails(function() t:settings { multipliers = { { streak = -3, times = 2 } } } end, "%[1%].streak' .*at least 1")
+  t:fails(function() t:settings { multipliers = { { streak = 0, times = 2 } } } end, "%[1%].streak' .*at least 1")
+  local equal = { { type = "a", at = 5, reward = 1 }, { type = "b", at = 5, reward = 1 } }
+  t:fails(function() t:settings { milestones = equal } end, "'milestones' .*two have the at 5")
   for _, measure in ipairs { "revealed", "streak", "spent" } do
     local tier = { name = "a", [measure] = -1 }
     t:fails(function() t:settings { tiers = { tier } } end, "'tiers%[1%]." .. measure .. "' .*at least 1, not %-1")
@@ -51,6 +54,32 @@ test "one action's points can be set, and the others stay" (function(t)
   t:settings { points = { scroll_reveal = 12 } }
   t:equal(t:event("user:1", "flirt.revealed", { flirt_index = 0 }).decisions.points.earned, 12)
   t:equal(t:event("user:1", "flirt.copied").decisions.points.earned, 15)
+end)
+
+test "each tier needs more than those below it" (function(t)
+  local function refused(tiers, why) t:fails(function() t:settings { tiers = tiers } end, "'tiers' .*" .. why) end
+  refused({ { name = "a" } }, "a needs no more than the lower ones")
+  refused({ { name = "a", streak = 3 }, { name = "b", streak = 3 } }, "b needs no more than the lower ones")
+  local crossed = { { name = "a", revealed = 9, streak = 2 }, { name = "b", streak = 3 } }
+  refused(crossed, "a needs less streak than a lower one")
+  refused({ { name = "a", streak = 3 }, { name = "a", streak = 4 } }, "two have the name \"a\"")
+  t:settings { tiers = { { name = "a", streak = 9 }, { name = "b", streak = 9, spent = 9 } } }
+end)
+
+test "tiers may be set in any order" (function(t)
+  t:settings { tiers = { { name = "gold", streak = 4 }, { name = "silver", streak = 2 } } }
+  local function reveal() return t:event("user:1", "flirt.revealed", { flirt_index = 0 }).decisions.tiers end
+  local reached = {}
+  for day = 1, 4 do
+    reached[day] = reveal() or "none"
+    t:advance "1d"
+  end
+  t:equal(reached, { "none", { "silver" }, "none", { "gold" } })
+  t:settings { tiers = { { name = "gold", streak = 4 }, { name = "silver", revealed = 9, streak = 2 } } }
+  t:equal(t:query("user:1", "totals").tiers, { gold = 1, silver = 1 })
+  t:settings { tiers = { { name = "gold", spent = 10 }, { name = "silver", spent = 5 } } }
+  t:event("user:2", "flirt.revealed", { flirt_index = 0 })
+  t:equal(t:event("user:2", "points.spent", { amount = 5, tier = "silver" }).decisions.tiers, { "silver" })
 end)
 
 test "milestones and multipliers may be set in any order" (function(t)
