@@ -1,6 +1,7 @@
 -- The declarations of the settings, which are checked at load, those of the configuration too.
 
 local fields = require "fields"
+local figures = require "figures"
 
 -- The bins that the plan names, its longest name, and its parts of a day, where it lists them.
 local binned, longest, parts = {}, "", nil
@@ -29,7 +30,7 @@ setting "codes_a_day" {
   type = "integer", min = 0, max = 1000,
   about = "Different error codes of one user that are counted; further ones are `other`.",
 }
-setting "keep" { type = "duration", about = "How long a figure is kept after it was counted last." }
+setting "keep" (figures.keeping "How long a figure is kept after it was counted last.")
 setting "game" { type = "plugin?", about = "The plugin whose points a deletion reports." }
 setting "bins.*" {
   type = { "integer" }, min = 1, sorted_by = "*", names = binned, check = fields.unlike(), about = "Upper edges.",

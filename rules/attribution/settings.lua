@@ -4,6 +4,7 @@
 local function bytes(most, about) return { type = "integer", min = 1, max = most, about = about } end
 
 local fields = require "fields"
+local figures = require "figures"
 
 local function is_lower(source) return source == text.lower(source), "sources are compared in lower case" end
 
@@ -35,7 +36,7 @@ setting "counted_sources" { type = { "string" }, about = "In lower case; the oth
 setting "counted_sources.*" { type = "string", check = is_lower }
 setting "client_event" { type = "string", min = 1, about = "The name of both events in the Facebook SDK." }
 setting "expire_days" { type = "number", min = 0, about = "Older events are not sent." }
-setting "keep" { type = "duration", about = "How long the installs of a day are kept after the last one." }
+setting "keep" (figures.keeping "How long the installs of a day are kept after the last one.")
 setting "url" { type = "url?", about = "Where conversions go, with {pixel_id}; without it, the URL of the sink." }
 setting "pixel_id" {
   type  = "any",

@@ -1,6 +1,7 @@
 -- The declarations of the settings, which are checked at load, those of the configuration too.
 
 local fields = require "fields"
+local figures = require "figures"
 
 local unlike = fields.unlike
 local OWN_CAUSES = { moved = true, spend = true } -- of changes of points, beside actions
@@ -116,6 +117,6 @@ setting "first_tier" {
 setting "sign_ins" { type = { "string" }, min = 1, about = "The events whose user gets a device's points." }
 setting "standings.bands" { type = { "integer" }, sorted_by = "*", check = unlike(), about = "Lower edges, by points." }
 setting "standings.bands.*" { type = "integer", min = 1, about = "Everyone below the first is in one from 0." }
-setting "keep" { type = "duration", about = "How long a day's sums are kept after their last change." }
+setting "keep" (figures.keeping "How long a day's sums are kept after their last change.")
 setting "history" { type = "integer", min = 0, max = 2000, about = "Changes of points that are kept." }
 setting "tutorial" { type = { "string" }, about = "The titles of its steps." }

@@ -10,6 +10,16 @@ local date_of = calendar.date
 --- How long a figure of a day is kept after it was counted last, unless a setting says otherwise: 14 months.
 figures.KEEP = "426d"
 
+local CENTURY = 36525 * 86400 -- seconds
+
+--- The declaration of a setting that says how long figures are kept.
+function figures.keeping(about)
+  return {
+    type = "duration", min = 1, max = CENTURY, about = about,
+    check = function(keep) return not keep:find(".", 1, true), "its numbers are whole ones" end,
+  }
+end
+
 --- Adds `n` (1) to the day's counter with these labels; `counting` is the last argument of `count`, such as
 --- `{ keep = "400d" }`.
 function figures.add(name, at, labels, n, counting)

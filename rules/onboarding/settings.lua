@@ -1,6 +1,7 @@
 -- What the settings must be: checked at load, those of the configuration too.
 
 local fields = require "fields"
+local figures = require "figures"
 local texts = require "texts"
 
 local stamps = data "stamps.json"
@@ -44,7 +45,7 @@ setting "achievements.*.measure" {
   type = "string", one_of = { "stamps", "areas", "day" }, about = "All stamps, their areas, or the stamps of a day.",
 }
 setting "achievements.*.at" (whole(1))
-setting "keep" { type = "duration", about = "How long a day's metrics are kept after their last change." }
+setting "keep" (figures.keeping "How long a day's metrics are kept after their last change.")
 setting "claim_windows.*" {
   type = "number", min = 0, max = 87600, about = "Hours from the sign-up to the welcome stamp.",
 }

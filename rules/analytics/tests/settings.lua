@@ -1,5 +1,8 @@
 -- Settings that are wrong.
 test "a setting that can't be right is refused" (function(t)
+  t:fails(function() t:settings { keep = "1.5d" } end, "'keep' .*its numbers are whole ones")
+  t:fails(function() t:settings { keep = "0s" } end, "'keep' .*at least 1 seconds")
+  t:fails(function() t:settings { keep = "40000d" } end, "'keep' .*at most 3155760000 seconds")
   local late = { { from = 24, name = "late" } }
   t:fails(function() t:settings { parts_of_day = late } end, "'parts_of_day%[1%].from' .*at most 23")
   local noon = { { from = 12, name = "noon" } }

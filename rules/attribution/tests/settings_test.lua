@@ -1,5 +1,8 @@
 -- Settings that are wrong.
 test "a setting that can't be right is refused" (function(t)
+  t:fails(function() t:settings { keep = "1.5d" } end, "'keep' .*its numbers are whole ones")
+  t:fails(function() t:settings { keep = "0s" } end, "'keep' .*at least 1 seconds")
+  t:fails(function() t:settings { keep = "40000d" } end, "'keep' .*at most 3155760000 seconds")
   t:fails(function() t:settings { reprompt_days = -1 } end, "'reprompt_days' .*must be at least 0")
   t:fails(function() t:settings { reprompt_days = 1e300 } end, "'reprompt_days' .*must be at most 3650")
   t:fails(function() t:settings { url = "graph.facebook.com" } end, "'url' .*must be an http or https URL")

@@ -1,5 +1,8 @@
 -- Settings that are given in part, or wrong.
 test "a setting that can't be right is refused" (function(t)
+  t:fails(function() t:settings { keep = "1.5d" } end, "'keep' .*its numbers are whole ones")
+  t:fails(function() t:settings { keep = "0s" } end, "'keep' .*at least 1 seconds")
+  t:fails(function() t:settings { keep = "40000d" } end, "'keep' .*at most 3155760000 seconds")
   t:fails(function() t:settings { welcome_stamp = "atlantis" } end, "'welcome_stamp' .*no such stamp")
   t:fails(function() t:settings { welcome_stamp = "louvre" } end, "'welcome_stamp' .*requires a location")
   t:fails(function() t:settings { time_zone = "Europe/Berln" } end, "'time_zone' .*must be the name of a time zone")
