@@ -14,7 +14,7 @@ local NAMES = {
 
 fields.check_members(FILE, SCREENS, { "facts", "flows" })
 fields.check_members(FILE .. ": flows", SCREENS.flows, NAMES)
-local FLOWS = routes.flows(SCREENS.flows, SCREENS.facts, FILE)
+local FLOWS = routes.flows(SCREENS.flows, SCREENS.facts, FILE, { "prefill" })
 
 for _, name in ipairs(NAMES) do assert(FLOWS[name], FILE .. ": the flow '" .. name .. "' is missing") end
 

@@ -53,11 +53,17 @@ function fields.with(list, value, most)
   return all, #all > most and table.remove(all, 1) or nil
 end
 
+--- The first name of a member that is none of `names`; nil if there is none.
+function fields.unknown(of, names)
+  for name in pairs(of) do
+    if not fields.is_one_of(name, names) then return tostring(name) end
+  end
+end
+
 --- Refuses, at load, a table of a file that has members of other names, which would be passed over.
 function fields.check_members(place, of, names)
-  for name in pairs(of) do
-    assert(fields.is_one_of(name, names), place .. ": there is no '" .. tostring(name) .. "'")
-  end
+  local unknown = fields.unknown(of, names)
+  if unknown then error(place .. ": there is no '" .. unknown .. "'", 0) end
 end
 
 --- The number of seconds that a module needs in its options.

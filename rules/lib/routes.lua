@@ -10,6 +10,7 @@ local routes = {}
 local OPENS_LINKS = "delegate_permission/common.handle_all_urls"
 local SLASH = ("/"):byte()
 local TARGETS = { plain = true, id = true }
+local ROUTE = { "path", "destination" }
 local NAMED = "names are compared in lower case, and a colon ends one with an id"
 
 local function refuse(file, what, problem) error((file and file .. ": " or "") .. what .. " " .. problem, 0) end
@@ -26,11 +27,17 @@ local function compiled(path)
   return "(?s)^(" .. expression(before) .. ")(.+)" .. expression(after) .. "$"
 end
 
+local function unknown_in(of, names)
+  local unknown = type(of) == "table" and fields.unknown(of, names)
+  return unknown and "has '" .. unknown .. "', which means nothing" or nil
+end
+
 local function problem_of_line(line, is_last, facts)
   if not fields.is_list(line.screens) then return "has a line without screens" end
   for _, screen in ipairs(line.screens) do
     if type(screen) ~= "string" then return "has a screen that is no text" end
   end
+  if line.when ~= nil and type(line.when) ~= "table" then return "has a 'when' that is no table of facts" end
   if not line.when and not is_last then return "has lines after one that always holds" end
   if line.when and is_last then return "ends without a line that always holds" end
   for name, value in pairs(facts and line.when or {}) do
@@ -41,13 +48,14 @@ end
 
 --- Flows, `{ [name] = { { when, screens }, … } }`. To be called at load, which a wrong flow refuses: one without a line
 --- that always holds at its end, and there only, or with a `when` that asks for none of `facts`, the names of facts, if
---- these are given.
-function routes.flows(flows, facts, file)
+--- these are given. A line may have other members, if they are among `more`.
+function routes.flows(flows, facts, file, more)
+  local members = { "when", "screens", table.unpack(more or {}) }
   for name, lines in pairs(flows) do
     local what = "the flow '" .. name .. "'"
     if not fields.is_list(lines) then refuse(file, what, "has no lines") end
     for i, line in ipairs(lines) do
-      local problem = problem_of_line(line, i == #lines, facts)
+      local problem = unknown_in(line, members) or problem_of_line(line, i == #lines, facts)
       if problem then refuse(file, what, problem) end
     end
   end
@@ -70,7 +78,7 @@ function routes.new(list, flows, file)
   local made, seen = { list = list, fixed = {}, patterns = {} }, {}
   if type(list) ~= "table" or next(list) and not fields.is_list(list) then refuse(file, "the routes", "are no list") end
   for _, route in ipairs(list) do
-    local path, problem = route.path, problem_of(route, flows, seen)
+    local path, problem = route.path, problem_of(route, flows, seen) or unknown_in(route, ROUTE)
     if problem then refuse(file, "the route '" .. tostring(path) .. "'", problem) end
     seen[path] = true
     if path:find("[*?]") then

@@ -41,6 +41,7 @@ test "a wrong route does not load, and says why" (function(t)
   refused({ { path = "/a", destination = "bok" } }, "leads to 'bok', which has no flow")
   refused({ { path = "/b%c3%bccher", destination = "book" } }, "'/b%%c3%%bccher' is percent%-encoded")
   refused({ { path = "/a/", destination = "book" } }, "'/a/' ends in /")
+  refused({ { path = "/a", destination = "book", dest = "x" } }, "'/a' has 'dest', which means nothing")
   refused({ a = "book" }, "the routes are no list")
   refused(nil, "the routes are no list")
   t:fails(function() routes.new({ { path = "a", destination = "book" } }, FLOWS, "links.json") end,
@@ -59,6 +60,10 @@ test "a wrong flow or target does not load, and says why" (function(t)
   refused({ last, last }, "has lines after one that always holds")
   refused({ { when = { loged_in = true }, screens = { "x" } }, last }, "asks for 'loged_in', which is none")
   refused({ { when = { logged_in = "yes" }, screens = { "x" } }, last }, "asks for 'logged_in' that is neither true")
+  refused({ { wenn = { logged_in = true }, screens = { "x" } } }, "has 'wenn', which means nothing")
+  refused({ { when = "logged_in", screens = { "x" } }, last }, "a 'when' that is no table of facts")
+  local filled = { home = { { screens = { "home" }, prefill = true } } }
+  t:equal(routes.flows(filled, nil, nil, { "prefill" }), filled)
   t:equal(routes.flows(FLOWS), FLOWS)
   t:equal(routes.flows(FLOWS, { "logged_in", "seen" }), FLOWS)
   local function no_target(targets, why) t:fails(function() routes.targets(targets, FLOWS, "links.json") end, why) end
