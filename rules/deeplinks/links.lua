@@ -15,8 +15,8 @@ local function ignore(reason)
 end
 
 local function report(link, path, parameters, first_touch)
-  local properties = { url = link, path = path }
-  for name, value in pairs(parameters) do properties[name] = value end
+  local properties = utm.told_members(parameters)
+  properties.url, properties.path = utm.told_link(link), path
   emit("analytics", "deep_link_opened", properties)
   if first_touch then emit("analytics", "first_touch_attributed", properties) end
 end

@@ -10,7 +10,6 @@ local utm = require "utm"
 local meta = {}
 
 local DAY = 24 * 60 * 60
-local LONGEST = 2000 -- bytes of a link's parameter that leaves
 
 -- The 15 fields of `extinfo` that follow the version, in Meta's order.
 local FIELDS = {
@@ -48,17 +47,6 @@ function meta.origin(attribution)
   }
 end
 
-local function told_of_link(text)
-  return text and #text <= LONGEST and not pii.holds_phone(text) and told(text) or nil
-end
-
-local function told_members(values)
-  if not values then return nil end
-  local found = {}
-  for name, value in pairs(values) do found[name] = told_of_link(value) end
-  return found
-end
-
 --- Sends a conversion twice, by the SDK on the device (`client`) and to the Conversions API (`conversions`), with
 --- one id, by which Meta drops the duplicate. `sdk_event` is the event's name in the SDK; `from` is an origin, of which
 --- no text with an address or a phone number leaves.
@@ -67,8 +55,8 @@ function meta.send(name, sdk_event, at, allowed, extinfo, from)
     client = { eventName = sdk_event, advertiserTrackingEnabled = allowed },
     conversions = {
       eventName = name, eventTime = math.floor(at), advertiserTrackingEnabled = allowed,
-      applicationTrackingEnabled = true, extinfo = extinfo, fbclid = told_of_link(from.fbclid),
-      clickedAt = from.clickedAt, userData = from.userData, customData = told_members(from.customData),
+      applicationTrackingEnabled = true, extinfo = extinfo, fbclid = utm.told(from.fbclid),
+      clickedAt = from.clickedAt, userData = from.userData, customData = from.customData and utm.told_members(from.customData),
     },
   })
 end

@@ -179,8 +179,8 @@ end
 local function of_event(kind) return { { path = "", kind = kind } }, true end
 
 --- The violations in order of path: an array of {path, kind}, empty if there are none; and whether the report is
---- refused for them. `properties` are those listed, of which a failure loses the unfit ones; `by_rules` tells that a rule
---- made the report.
+--- refused for them. `properties` are those listed, of which a failure loses the unfit ones; `by_rules` tells that a
+--- rule made the report.
 function reports.violations(plan, name, properties, by_rules)
   if not reports.good_name(plan, name) then return of_event "name" end
   local known = plan.events[name]

@@ -2,8 +2,12 @@
 
 local dedup = require "dedup"
 local fields = require "fields"
+local pii = require "pii"
 
 local utm = {}
+
+local LONGEST = 2000 -- bytes of a link's parameter that leaves
+local MOST_PARTS = 50 -- parameters of a link that are looked at; further ones do not leave
 
 utm.names = { "utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term" }
 
@@ -12,6 +16,31 @@ function utm.present(values)
   local found = {}
   for _, name in ipairs(utm.names) do found[name] = values[name] end
   return found
+end
+
+--- A parameter of a link, or a part of one, if it may leave: without an e-mail address and a phone number in it.
+function utm.told(text)
+  return text and #text <= LONGEST and not pii.holds_phone(text) and not pii.holds_address(text) and text or nil
+end
+
+--- The values under the same names that may leave.
+function utm.told_members(values)
+  local found = {}
+  for name, value in pairs(values) do found[name] = utm.told(value) end
+  return found
+end
+
+--- A link as it may leave: without the parameters that may not, and without such a fragment.
+function utm.told_link(link)
+  local head, query, fragment = link:match "^([^?#]*)(%??[^#]*)(.*)$"
+  local kept, n = {}, 0
+  for part in query:sub(2):gmatch "[^&]+" do
+    n = n + 1
+    if n > MOST_PARTS then break end
+    kept[#kept + 1] = utm.told(part)
+  end
+  local start = (query == "" or n > 0 and not kept[1]) and "" or "?"
+  return head .. start .. table.concat(kept, "&") .. (utm.told(fragment) or "")
 end
 
 --- Of a link's query the values under `names` that are texts of at most `most` bytes and not empty.

@@ -68,6 +68,26 @@ test "parameters that are absent or empty are left out" (function(t)
   t:equal(t:query("device:d", "attribution_for_backend").first_touch.campaign, json.null)
 end)
 
+test "no address and no phone number leaves in a link's parameters, a campaign's id does" (function(t)
+  local outcome = open(t, "/youtube?email=ada%40example.org&utm_source=ada@example.org&utm_campaign=120210000000001234"
+    .. "&utm_term=0170%201234567&x=1#tel:+491701234567")
+  for _, effect in ipairs(outcome.effects) do
+    t:equal(effect.data, {
+      url = HOST .. "/youtube?utm_campaign=120210000000001234&x=1", path = "/youtube",
+      utm_campaign = "120210000000001234",
+    })
+  end
+  t:equal(#outcome.effects, 2)
+  t:equal(open(t, "/?email=ada@example.org#top").effects[1].data.url, HOST .. "/#top")
+end)
+
+test "a link of many parameters is judged within the budget, and leaves with the first ones" (function(t)
+  local outcome = open(t, "/?" .. ("1-&"):rep(5000) .. "utm_source=a")
+  t:equal({ outcome.failures, outcome.effects[1].data }, {
+    {}, { url = HOST .. "/?" .. ("1-&"):rep(49) .. "1-", path = "/", utm_source = "a" },
+  })
+end)
+
 test "an unknown target is reported unchanged" (function(t)
   t:equal(open(t, "/?dl_target=Shop").effects[1].data.dl_target, "Shop")
 end)
