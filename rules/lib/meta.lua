@@ -56,7 +56,8 @@ function meta.send(name, sdk_event, at, allowed, extinfo, from)
     conversions = {
       eventName = name, eventTime = math.floor(at), advertiserTrackingEnabled = allowed,
       applicationTrackingEnabled = true, extinfo = extinfo, fbclid = utm.told(from.fbclid),
-      clickedAt = from.clickedAt, userData = from.userData, customData = from.customData and utm.told_members(from.customData),
+      clickedAt = from.clickedAt, userData = from.userData,
+      customData = from.customData and utm.told_members(from.customData),
     },
   })
 end

@@ -12,6 +12,7 @@ for sign, alike in pairs {
   ["-"] = "\u{2012}\u{2013}\u{2014}\u{2015}\u{2043}\u{2212}",
   ["."] = "\u{B7}\u{2022}\u{2027}\u{2219}\u{22C5}\u{3002}\u{30FB}",
   ["/"] = "\u{2044}\u{2215}", [":"] = "\u{2236}", [" "] = "\u{2028}\u{2029}",
+  [""] = "\u{20E3}", -- the frame of a keycap
 } do
   for _, code in utf8.codes(alike) do SIGNS[utf8.char(code)] = sign end
 end
@@ -55,10 +56,33 @@ local function is_phone(limits, run)
   return digits >= limits.plain
 end
 
+-- Numbers of phones and of cards whose groups are parted by signs that mostly part other things, such as times,
+-- thousands and lists: these have other groups.
+local PARTED = "%+?%d[%d_,:'~*|]+%d"
+local PARTED_PHONES = {
+  "^%+%d%d?%d?[^%d].*%d%d%d%d$", "^00?[1-9]%d+[^%d].*%d%d%d%d$", "^%d%d%d[^%d]%d%d%d[^%d]%d%d%d%d$",
+}
+local fours = "%d%d%d%d"
+local PARTED_CARDS = {
+  "^[3-6]%d%d%d[^%d]" .. fours .. "[^%d]" .. fours .. "[^%d]%d", "^3[47]%d%d[^%d]" .. fours .. "%d%d[^%d]" .. fours,
+  "^2[2-7]%d%d[^%d]" .. fours .. "[^%d]" .. fours .. "[^%d]%d",
+}
+
+-- The text with hyphens between the groups of numbers in one of these forms.
+local function hyphened(text, forms)
+  return (text:gsub(PARTED, function(run)
+    for _, form in ipairs(forms) do
+      if run:find(form) then return (run:gsub("[^%d+]", "-")) end
+    end
+  end))
+end
+
 -- A phone number: +49 170 1234567, (555) 123-4567, 030 1234567, 15551234567.
 local function has_phone(limits, written)
   -- Of signs in a row one counts, so that none is looked at twice.
-  local text = written:gsub("[+(][+(]+", function(signs) return signs:find("+", 1, true) and "+" or "(" end)
+  local text = hyphened(written, PARTED_PHONES):gsub("[+(][+(]+", function(signs)
+    return signs:find("+", 1, true) and "+" or "("
+  end)
   for first, run in text:gmatch("()([+(]?%d[%d ()./-]*)") do
     local trimmed = run:match("^.*%d")
     if is_phone(limits, trimmed) and not glued(limits, text, first, first + #trimmed - 1) then return true end
@@ -97,7 +121,8 @@ end
 -- A card number, in one piece or in groups, possibly next to other digits. A dot parts groups of three digits or more:
 -- times and versions have shorter ones.
 local function has_card(options, text)
-  for run in text:gsub("(%d%d%d)[./]%f[%d]", "%1 "):gmatch("%d[%d -]*") do
+  local parted = hyphened(text, PARTED_CARDS):gsub("(%d%d%d)[./]%f[%d]", "%1 ")
+  for run in parted:gmatch("%d[%d -]*") do
     if #run >= options.card_digits.least and holds_card(options.card_digits, run) then return true end
   end
   return false
@@ -149,8 +174,8 @@ local function is_ipv4(run)
   return groups == 4
 end
 
--- An address has a digit: `::` stands in programs.
-local function is_ipv6(run) return run:find("%d") ~= nil and ip.within(run:gsub("([^:]):$", "%1"), "::/0") == true end
+-- An address has a digit: `::` stands in programs. One of an IPv4 address is not within `::/0`, as it counts as IPv4.
+local function is_ipv6(run) return run:find("%d") ~= nil and ip.within(run:gsub("([^:]):$", "%1"), "::/0") ~= nil end
 
 -- Words that a version follows, which looks like an address: iOS 18.1.1.2, v1.2.3.4.
 local VERSIONED = {

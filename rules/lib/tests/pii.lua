@@ -37,6 +37,8 @@ local PERSONAL = {
   ["IPv6 with full-width colons"]           = "2001\u{FF1A}db8\u{FF1A}\u{FF1A}1",
   ["IPv6 in capitals"]                      = "FE80::ABCD%eth0",
   ["IPv6 of an IPv4 address"]               = "::ffff:10.0.0.1",
+  ["IPv6 of an IPv4 address, in hexadecimal"] = "::ffff:c000:201",
+  ["a number in keycaps"]                   = ("0170 1234567"):gsub("%d", "%0\u{FE0F}\u{20E3}"),
   ["IPv4 in full-width digits"]             = "\u{FF11}\u{FF10}.0.0.1",
   ["IPv4 with one-dot leaders"]             = "10\u{2024}0\u{2024}0\u{2024}1",
   ["IPv4 after a word"]                     = "connection to 18.1.1.2 refused",
@@ -45,6 +47,18 @@ local PERSONAL = {
 
 test "personal data is found in whatever script it is written" (function(t)
   t:each(PERSONAL, function(written) t:equal(pii.in_string(OPTIONS, written), true) end)
+end)
+
+test "the groups of phones and cards may be parted by any sign" (function(t)
+  for sign in ("_,:'~*|"):gmatch "." do
+    for _, written in ipairs {
+      "0170 123 4567", "0170 1234567", "+49 170 1234567", "0049 170 1234567", "555 123 4567", "call +1 555 123 4567!",
+      "4111 1111 1111 1111", "3782 822463 10005", "2223 0031 2200 3222",
+    } do
+      local parted = written:gsub("(%d) (%d)", "%1" .. sign .. "%2"):gsub("(%d) (%d)", "%1" .. sign .. "%2")
+      t:equal({ parted, pii.in_string(OPTIONS, parted) }, { parted, true })
+    end
+  end
 end)
 
 test "a phone number in a campaign's parameter is one that is written as one" (function(t)
@@ -73,7 +87,9 @@ test "versions, times and words are no personal data" (function(t)
     "1:2:3:4:5:6:7:8:9", "1::2::3", "::", "Surface::add", "Array::push", "\u{661}\u{662}:\u{663}\u{664}",
     "timed out after 8.061854646744074 s", "progress 42.40141880", "load 0.144505486", "took 130.144505486 ms",
     "ratio 3.14159265", "42.4111111111111111", "a::b", "\u{FF34}imeout after 30000\u{A0}ms",
-    "retry 2\u{2013}3", "user\u{FF20}localhost", "50\u{A0}% of 100\u{A0}%",
+    "+1,234,567 bytes", "+1_000_000", "1,234,567,890", "12'345'678", "08:15:30,123", "08:15:30.1234", "001,002,003",
+    "2025:11:10 08:15:30", "2019,2020,2021,2022,2023,2024,2025", "0001_0002_0003", "1920*1080|16:9", "1|2|3|4444|5555",
+    "4111_1111_1111_1112", "10:30:1500", "retry 2\u{2013}3", "user\u{FF20}localhost", "50\u{A0}% of 100\u{A0}%",
   }, function(written) t:equal(pii.in_string(OPTIONS, written), false) end)
 end)
 
