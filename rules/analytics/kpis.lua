@@ -9,9 +9,8 @@ local rows        = require "rows"
 local name = plugin.name .. ".kpis: "
 
 local function range_of(args)
-  local to = figures.day(args, "to") or calendar.day(now(), "UTC")
-  local from = figures.day(args, "from") or to
-  if from > to then error(name .. "`from` is after `to`", 0) end
+  local from, to = figures.range(args, calendar.day(now(), "UTC"))
+  from = from or to
   local longest = settings.longest_range_days
   if to - from + 1 > longest then error(name .. "a range has at most " .. longest .. " days", 0) end
   return from, to

@@ -40,6 +40,13 @@ function figures.day(args, name)
   return day
 end
 
+--- The numbers of the days `args.from` and `args.to`, nil for one that is missing; without `to`, `latest` is meant.
+function figures.range(args, latest)
+  local from, to = figures.day(args, "from"), figures.day(args, "to") or latest
+  if from and to and from > to then error("`from` is after `to`", 0) end
+  return from, to
+end
+
 --- The lower edge of the band that a number is in: the last of `edges` that it reaches, or 0.
 function figures.band(edges, n)
   local band = 0
@@ -70,7 +77,8 @@ end
 --- The counters of a name by day and `label`, in order: `{ day, [label], [member] = value }`, of the days `args.from`
 --- to `args.to`, either of which may be nil.
 function figures.days(name, label, member, args)
-  local found, from, to = array {}, figures.day(args, "from") and args.from, figures.day(args, "to") and args.to
+  figures.range(args)
+  local found, from, to = array {}, args.from, args.to
   for _, counter in ipairs(counters(name)) do
     local day = counter.labels.day or OTHER
     if (not from or day >= from) and (not to or day <= to) then

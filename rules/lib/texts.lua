@@ -7,7 +7,9 @@ local LONGEST = 35 -- bytes of a locale
 
 --- Whether a value that a client sent names a locale, such as `de`, `pt-BR` or `zh_Hant_TW`.
 function texts.is_locale(value)
-  return type(value) == "string" and #value <= LONGEST and value:find("^%a%a%a?%f[%A][%w_-]*$") ~= nil
+  if type(value) ~= "string" or #value > LONGEST then return false end
+  local parts = value .. "-"
+  return parts:find "^%a%a%a?[_-][%w_-]*$" ~= nil and not parts:find "[_-][_-]"
 end
 
 --- A locale as it is compared: pt-br for pt_BR.

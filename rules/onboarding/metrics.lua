@@ -76,7 +76,8 @@ end
 --- The metrics of those who signed up from `from` to `to`, and of the weeks of these days; without them, of all whose
 --- figures are kept.
 function metrics.report(_, args)
-  local from, to, pct = figures.day(args, "from"), figures.day(args, "to"), figures.pct
+  local from, to = figures.range(args)
+  local pct = figures.pct
   local of = figures.sums(PREFIX, from and figures.date(from), to and figures.date(to))
   local weeks = figures.sums(PREFIX, from and figures.date(monday(from)), to and figures.date(to))
   local report = {

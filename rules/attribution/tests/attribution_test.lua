@@ -136,6 +136,7 @@ test "installs are those of the days that a query asks for, and are kept for fou
   local function days(args) return #t:query(nil, "installs", args).installs end
   t:equal({ days(), days { from = "2025-11-02" }, days { from = "2025-11-02", to = "2025-11-02" } }, { 3, 2, 1 })
   t:fails(function() days { to = "soon" } end, "`to` is not a date")
+  t:fails(function() days { from = "2025-11-02", to = "2025-11-01" } end, "`from` is after `to`")
   t:advance "425d"
   t:equal(days(), 1)
 end)

@@ -78,6 +78,8 @@ test "totals have points by day and cause, and players by tier" (function(t)
     { day = "2025-11-02", cause = "copy_flirt", points = 30 },
     { day = "2025-11-02", cause = "spend", points = -10 },
   })
+  local backwards = { from = "2025-11-02", to = "2025-11-01" }
+  t:fails(function() t:query(nil, "totals", backwards) end, "`from` is after `to`")
   t:equal(#t:query(nil, "totals", { from = "2025-11-02", to = "2025-11-02" }).points, 2)
   t:equal(#t:query(nil, "totals", { to = "2025-10-31" }).points, 0)
   t:fails(function() t:query(nil, "totals", { to = 20251031 }) end, "must be a string")

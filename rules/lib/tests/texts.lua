@@ -34,7 +34,7 @@ test "a locale has a language of two or three letters" (function(t)
   for _, locale in ipairs { "de", "de-AT", "zh_Hant_TW", "gsw", "es-419" } do
     t:truthy(texts.is_locale(locale), locale)
   end
-  for _, value in ipairs { "", "d", "german", "de AT", "de\n", ("de-"):rep(12), 5 } do
+  for _, value in ipairs { "", "d", "german", "de AT", "de\n", ("de-"):rep(12), 5, "xx-", "en--US", "en-_US", "de1" } do
     t:equal(texts.is_locale(value), false, tostring(value))
   end
 end)

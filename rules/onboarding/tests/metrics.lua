@@ -139,6 +139,8 @@ test "the metrics are of those who signed up from a day to another one" (functio
   local all, first = t:query(nil, "metrics"), t:query(nil, "metrics", { from = "2025-01-01", to = "2025-01-01" })
   t:equal({ all.signed_up, all.claimed_24h, all.pct_24h }, { 3, 2, 66.7 })
   t:equal({ first.signed_up, first.claimed_24h, first.pct_24h }, { 1, 1, 100 })
+  local backwards = { from = "2025-01-02", to = "2025-01-01" }
+  t:fails(function() t:query(nil, "metrics", backwards) end, "`from` is after `to`")
   t:equal(t:query(nil, "metrics", { from = "2025-01-02" }).pct_24h, 50.0)
   t:fails(function() t:query(nil, "metrics", { to = "soon" }) end, "`to` is not a date")
 end)
