@@ -47,8 +47,11 @@ local function check_switch(place, of)
   check_value(place, of.event, of.property, of.off)
 end
 
--- An event that counts in a session is a report, or one that users cause.
-local function check_session_count(place, types)
+-- An event that counts in a session is a report, or one that users cause. Some report has the count.
+local function check_session_count(place, types, name)
+  local is_told = false
+  for _, of in pairs(plan.events) do is_told = is_told or of[name] and of[name].derived end
+  assert(is_told, "figures.json: " .. place .. ": the plan has no derived property of that name")
   assert(fields.is_list(types), "figures.json: " .. place .. ": it is no list of events")
   for _, type in ipairs(types) do
     local is_known = plan.events[type] ~= nil
@@ -120,11 +123,12 @@ local function read(file)
   check_members("the file", file, table.unpack(GROUPS))
   for _, group in ipairs(GROUPS) do measures[group] = file[group] or {} end
   for event, adds in pairs(measures.counts) do check_counts(counted, event, adds) end
-  for name, types in pairs(measures.session_counts) do check_session_count("session_counts." .. name, types) end
+  for name, types in pairs(measures.session_counts) do check_session_count("session_counts." .. name, types, name) end
   for name, of in pairs(measures.switches) do check_switch("switches." .. name, of) end
   for name, of in pairs(measures.levels) do check_level("levels." .. name, of) end
   for name, of in pairs(measures.ladders) do check_ladder("ladders." .. name, of) end
   if file.errors then
+    check_members("errors", file.errors, "event", "type", "code", "of")
     given("errors", file.errors.event, file.errors.type, { "string" })
     given("errors", file.errors.event, file.errors.code, { "string" })
     check_figure(counted, "errors", { sum = file.errors.of })

@@ -1,7 +1,12 @@
--- Places that can be claimed on the spot, from a list in a data file: `{ id, name, area, lat, lon, radius_m }`, or with
--- `requiresLocation = false` from anywhere.
+-- Places that can be claimed on the spot, from a list in a data file: `{ id, name, image, area, lat, lon, radius_m }`,
+-- or with `requiresLocation = false` from anywhere.
+
+local fields = require "fields"
+local subjects = require "subjects"
 
 local places = {}
+
+local MEMBERS = { "id", "name", "image", "area", "lat", "lon", "radius_m", "requiresLocation" }
 
 local function is_degrees(value, most) return type(value) == "number" and value >= -most and value <= most end
 
@@ -9,11 +14,18 @@ local function is_position(lat, lon) return is_degrees(lat, 90) and is_degrees(l
 
 local function is_text(value) return type(value) == "string" and value ~= "" end
 
-local function problem_of(place)
+local function problem_of(place, most)
+  local unknown = fields.unknown(place, MEMBERS)
+  if unknown then return "has '" .. unknown .. "', which means nothing" end
   if not is_text(place.id) then return "has no id" end
   if not is_text(place.name) then return "has no name" end
-  if place.area ~= nil and not is_text(place.area) then return "has an area that is no text" end
+  if place.area ~= nil and not subjects.is_id(place.area, most) then
+    return "has an area that is no text of at most " .. most .. " bytes"
+  end
   if place.requiresLocation == false then return nil end
+  if place.requiresLocation ~= nil and place.requiresLocation ~= true then
+    return "has requiresLocation that is neither true nor false"
+  end
   if place.lat == nil or place.lon == nil then return "has neither lat and lon nor requiresLocation false" end
   if not is_position(place.lat, place.lon) then return "is nowhere on earth" end
   local radius_m = place.radius_m
@@ -29,11 +41,12 @@ local function completed(place, radius_m)
 end
 
 --- The places by id, and in the order of the list, each with its own radius or `radius_m`. To be called at load, which
---- a wrong place refuses: without an id, a name or a position, with an area that is no text, or that is there twice.
-function places.new(file, list, radius_m)
+--- a wrong place refuses: without an id, a name or a position, with another member, with an area that is no text of at
+--- most `area_bytes`, or that is there twice.
+function places.new(file, list, radius_m, area_bytes)
   local by_id, all = {}, array {}
   for i, place in ipairs(list) do
-    local problem = problem_of(place) or by_id[place.id] and "is there twice"
+    local problem = problem_of(place, area_bytes) or by_id[place.id] and "is there twice"
     if problem then error(file .. ": the place " .. tostring(place.id) .. " " .. problem, 0) end
     all[i] = completed(place, radius_m)
     by_id[place.id] = all[i]

@@ -61,6 +61,8 @@ local function check(plan, place, of)
   assert(not of.form or forms[of.form], place .. ": there is no form '" .. tostring(of.form) .. "'")
   assert(not of.bins or plan.bins[of.bins], place .. ": there are no bins '" .. tostring(of.bins) .. "'")
   assert(not of.min or not of.max or of.min <= of.max, place .. ": 'min' is above 'max'")
+  local is_empty = of.type == "int" and of.min and of.max and math.ceil(of.min) > math.floor(of.max)
+  assert(not is_empty, place .. ": no int is from 'min' to 'max'")
   assert(not of.values or of.values[1] ~= nil, place .. ": 'values' lists none")
   for _, value in ipairs(of.values or {}) do
     assert(is_a[of.type](value), place .. ": the value " .. json.encode(value) .. " is no " .. of.type)

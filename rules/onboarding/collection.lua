@@ -7,7 +7,7 @@ local welcome = require "welcome"
 
 local collection = {}
 
-local STAMPS, CATALOGUE = places.new("stamps.json", data("stamps.json"), settings.radius_m)
+local STAMPS, CATALOGUE = places.new("stamps.json", data("stamps.json"), settings.radius_m, settings.id_bytes)
 local FARTHEST = 20100000 -- metres; nothing on earth is farther apart
 
 --- The stamp of the catalogue; nil for another id.

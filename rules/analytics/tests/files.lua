@@ -63,6 +63,8 @@ test "an event in session_counts is one of the plan, or one that users cause" (f
     t:fails(function() read { type } end, "session_counts.screens_visited: '" .. type .. "': the plan has no")
   end
   t:fails(function() read "screen.viewed" end, "session_counts.screens_visited: it is no list of events")
+  local visits = { session_counts = { screens_visitd = { "screen.viewed" } } }
+  t:fails(function() measures.read(visits) end, "session_counts.screens_visitd: the plan has no derived property")
 end)
 
 test "a mean and a share are of a list of figures" (function(t)
@@ -90,4 +92,6 @@ test "a figure with a member that is none does not load" (function(t)
   refused({ key_figures = { x = { mean = "dau", off = { "dau" } } } }, "key_figures.x: there is no 'off'")
   local switch = { event = "settings_gamification_toggled", property = "new_state", of = "disabled" }
   refused({ switches = { x = switch } }, "switches.x: there is no 'of'")
+  local errors = { event = "error_displayed", type = "error_type", code = "error_code", of = "dau", off = "dau" }
+  refused({ errors = errors }, "errors: there is no 'off'")
 end)

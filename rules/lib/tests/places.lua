@@ -17,17 +17,20 @@ test "a wrong place does not load, and says why" (function(t)
     { { radius_m = -5 }, "has a radius_m that is no distance" },
     { { radius_m = 0 }, "has a radius_m that is no distance" },
     { { id = "welcome" }, "the place welcome is there twice" },
+    { { radius = 30 }, "the place louvre has 'radius', which means nothing" },
+    { { requiresLocation = "no" }, "has requiresLocation that is neither true nor false" },
+    { { area = ("a"):rep(129) }, "has an area that is no text of at most 128 bytes" },
   }, function(case)
-    t:fails(function() places.new("stamps.json", list_with(case[1]), 100) end, case[2])
+    t:fails(function() places.new("stamps.json", list_with(case[1]), 100, 128) end, case[2])
   end)
   local half = { { id = "x", name = "X", lat = 1 } }
-  t:fails(function() places.new("stamps.json", half, 100) end, "neither lat and lon nor")
+  t:fails(function() places.new("stamps.json", half, 100, 128) end, "neither lat and lon nor")
 end)
 
 test "a place has its own radius, or that of all" (function(t)
   local list = list_with {}
   list[3] = { id = "tower", name = "Tower", lat = 1, lon = 2 }
-  local by_id, all = places.new("stamps.json", list, 100)
+  local by_id, all = places.new("stamps.json", list, 100, 128)
   t:equal({ all[1].radius_m, all[2].radius_m, all[3].radius_m }, { nil, 30, 100 })
   t:equal(by_id.tower, all[3])
 end)
