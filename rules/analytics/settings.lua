@@ -15,6 +15,11 @@ end
 
 local function holds_names(length) return length >= #longest, "the plan has the event " .. longest end
 
+local function are_edges(bins)
+  if bins[1] < 0 then return false, "an edge is below 0" end
+  return fields.unlike()(bins)
+end
+
 local function whole(least, about) return { type = "integer", min = least, about = about } end
 
 setting "unknown_properties" {
@@ -33,7 +38,8 @@ setting "codes_a_day" {
 setting "keep" (figures.keeping "How long a figure is kept after it was counted last.")
 setting "game" { type = "plugin?", about = "The plugin whose points a deletion reports." }
 setting "bins.*" {
-  type = { "integer" }, min = 1, sorted_by = "*", names = binned, check = fields.unlike(), about = "Upper edges.",
+  type = { "integer" }, min = 1, sorted_by = "*", names = binned, check = are_edges,
+  about = "Upper edges; 0 is a range of its own.",
 }
 setting "parts_of_day" {
   type = { { from = "integer", name = "string" } }, min = 1, sorted_by = "from", check = fields.unlike "from",
@@ -43,6 +49,9 @@ setting "parts_of_day.*.name" { type = "string", one_of = parts, about = "As the
 setting "pii.text_length" (whole(1, "Characters; more is free text."))
 setting "pii.members" (whole(1, "Members of one event's tables, and pieces of its texts, that are looked at."))
 setting "pii.phone_digits.*" { type = "integer", min = 1, names = {} }
+setting "pii.card_digits" {
+  type = "object", check = function(digits) return digits.least <= digits.most, "least is greater than most" end,
+}
 setting "pii.card_digits.*" { type = "integer", min = 1, names = {} }
 setting "pii.names" { type = { "string" }, about = "Words in names of properties that hold personal data." }
 setting "users_do" { type = { "string" }, min = 1, about = "Types of events that users cause, beside reports." }

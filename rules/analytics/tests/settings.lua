@@ -19,6 +19,9 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { retention_days = { 367 } } end, "'retention_days%[1%]' .*at most 366")
   t:fails(function() t:settings { longest_range_days = 367 } end, "'longest_range_days' .*at most 366")
   t:fails(function() t:settings { bins = { points = { 5, 1, 1 } } } end, "'bins.points' .*two are 1")
+  t:fails(function() t:settings { bins = { points = { -5, 10 } } } end, "'bins.points' .*an edge is below 0")
+  local digits = { pii = { card_digits = { least = 20, most = 5 } } }
+  t:fails(function() t:settings(digits) end, "'pii.card_digits' .*least is greater than most")
   t:fails(function() t:settings { retention_days = { 7, 7 } } end, "'retention_days' .*two are 7")
   local morning = { { from = 5, name = "evening" }, { from = 5, name = "morning" } }
   t:fails(function() t:settings { parts_of_day = morning } end, "'parts_of_day' .*two have the from 5")
