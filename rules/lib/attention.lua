@@ -51,16 +51,21 @@ local function awake(options, at)
   return change, "window"
 end
 
--- Keeps a message for later; one with the same key is replaced. The oldest makes room.
+-- A message as it is told, with the reason why it is dropped, if it is.
+local function told(message, reason)
+  return { kind = message.kind, key = message.key, data = message.data, items = message.items, reason = reason }
+end
+
+-- Keeps a message for later; one with the same key is replaced. The oldest makes room: it is the last result.
 local function wait(kept, options, message, reason, till)
   replace(kept, message.key)
   local waiting = kept.waiting or array {}
   waiting[#waiting + 1] = {
     kind = message.kind, key = message.key, data = message.data, reason = reason, till = till,
   }
-  if #waiting > (options.most_waiting or MOST_WAITING) then table.remove(waiting, 1) end
   kept.waiting = waiting
-  return "hold", reason, till
+  local oldest = #waiting > (options.most_waiting or MOST_WAITING) and table.remove(waiting, 1)
+  return "hold", reason, till, oldest and told(oldest, "full") or nil
 end
 
 -- When the digest leaves next.
@@ -71,7 +76,8 @@ local function digest_at(digest, at)
 end
 
 --- The outcome of a message: `send` now, which counts; `hold` till a moment, with `digest`, `quiet` or `window` as the
---- reason; `drop`, with `cap` or `kind_cap`. An urgent message is always sent, and counts.
+--- reason; `drop`, with `cap` or `kind_cap`. An urgent message is always sent, and counts. The fourth result is the
+--- oldest message that waited, where it makes room for this one, with `full` as its `reason`.
 function attention.judge(kept, options, at, message)
   local kind = message.kind
   if message.urgent then
@@ -122,7 +128,7 @@ local function with_digest(due)
   return all
 end
 
---- The messages that waited and leave now, and those that the caps drop, each with its `reason`. A message for which it
+--- The messages that waited and leave now, and those that are dropped, each with its `reason`. A message for which it
 --- is still too early, as the settings are others now, waits on.
 function attention.release(kept, options, at)
   local leaving, dropped = array {}, array {}
@@ -130,16 +136,12 @@ function attention.release(kept, options, at)
     local till, asleep = awake(options, at)
     local cap = capped(kept, options, at, message.kind)
     if asleep and message.kind ~= "digest" then
-      wait(kept, options, message, asleep, till)
+      dropped[#dropped + 1] = select(4, wait(kept, options, message, asleep, till))
     elseif cap then
-      dropped[#dropped + 1] = {
-        kind = message.kind, key = message.key, data = message.data, items = message.items, reason = cap,
-      }
+      dropped[#dropped + 1] = told(message, cap)
     else
       spend(kept, options, at, message)
-      leaving[#leaving + 1] = {
-        kind = message.kind, key = message.key, data = message.data, items = message.items,
-      }
+      leaving[#leaving + 1] = told(message)
     end
   end
   return leaving, dropped

@@ -48,8 +48,12 @@ test "a message replaces the one that waits under its key" (function(t)
   t:equal(#kept.waiting, 2)
   attention.judge(kept, options, at "10T23:00", { kind = "plain" })
   t:equal({ #kept.waiting, kept.waiting[1].key, kept.waiting[2].key, kept.waiting[2].data.n }, { 3, "b", "a", 2 })
-  attention.judge(kept, options, at "10T23:00", { kind = "plain" })
+  t:equal(answer(attention.judge(kept, options, at "10T23:00", { kind = "plain" })),
+    { "hold", "quiet", at "11T08:00", { kind = "news", key = "b", data = { n = 1 }, reason = "full" } })
   t:equal({ #kept.waiting, kept.waiting[1].key }, { 3, "a" })
+  local none = { quiet = options.quiet, most_waiting = 0 }
+  local last = { kind = "news", data = 7 }
+  t:equal(select(4, attention.judge({}, none, at "10T23:00", last)), { kind = "news", data = 7, reason = "full" })
   local many = {}
   for _ = 1, 51 do attention.judge(many, { quiet = options.quiet }, at "10T23:00", { kind = "plain" }) end
   t:equal(#many.waiting, 50)
@@ -94,6 +98,10 @@ test "a message waits on where it is still too early" (function(t)
   t:equal(attention.release(kept, later, at "11T06:00"), array {})
   t:equal({ attention.due(kept), kept.waiting[1].reason }, { at "11T08:00", "quiet" })
   t:equal(attention.release(kept, later, at "11T08:00"), { { kind = "news" } })
+  local full = { quiet = later.quiet, most_waiting = 1 }
+  local early = { quiet = { from = "22:00", to = "06:00", zone = ZONE } }
+  for _, kind in ipairs { "first", "second" } do attention.judge(kept, early, at "11T23:00", { kind = kind }) end
+  t:equal(answer(attention.release(kept, full, at "12T06:00")), { array {}, { { kind = "first", reason = "full" } } })
 end)
 
 test "a digest is one message of many" (function(t)
@@ -141,7 +149,7 @@ test "no hour and no day sends more than its cap, and nothing is lost without a 
   end, function(messages)
     local options = {
       caps = { { n = 2, seconds = 3600 }, { n = 5, seconds = 86400 } },
-      quiet = { from = "22:00", to = "08:00", zone = ZONE },
+      quiet = { from = "22:00", to = "08:00", zone = ZONE }, most_waiting = 3,
     }
     local kept, clock, sent, asked, gone = {}, 1762732800, {}, 0, 0
     local function release(moment)
@@ -154,8 +162,9 @@ test "no hour and no day sends more than its cap, and nothing is lost without a 
       clock = clock + message.gap
       local due = attention.due(kept)
       if due and due <= clock then release(due) end
-      local verdict, reason, till = attention.judge(kept, options, clock, { kind = message.kind })
+      local verdict, reason, till, oldest = attention.judge(kept, options, clock, { kind = message.kind })
       asked = asked + 1
+      if oldest then gone = gone + 1 end
       t:equal(verdict == "send", reason == nil)
       t:equal(verdict == "hold", till ~= nil and till > clock)
       if verdict == "send" then sent[#sent + 1] = clock elseif verdict == "drop" then gone = gone + 1 end
