@@ -5,11 +5,11 @@
 local caps = require "caps"
 local fields = require "fields"
 local hours = require "hours"
+local options_of = require "options"
 
 local attention = {}
 
 local MOST_WAITING = 50
-
 event("attention.asked", {
   from = "rules", kind = "string", key = "string?", urgent = "boolean?", data = "any?",
 }, { about = "A plugin asks to send a message." })
@@ -75,10 +75,20 @@ local function digest_at(digest, at)
   return at < today and today or calendar.at(day + 1, digest.at, digest.zone)
 end
 
+local function check(options)
+  options_of.may("attention", "most_waiting", options.most_waiting, options_of.count)
+  local digest = options.digest
+  if not digest then return end
+  options_of.need("attention: digest", "kinds", digest.kinds, options_of.table)
+  options_of.need("attention: digest", "at", digest.at, options_of.text)
+  options_of.need("attention: digest", "zone", digest.zone, options_of.zone)
+end
+
 --- The outcome of a message: `send` now, which counts; `hold` till a moment, with `digest`, `quiet` or `window` as the
 --- reason; `drop`, with `cap` or `kind_cap`. An urgent message is always sent, and counts. The fourth result is the
 --- oldest message that waited, where it makes room for this one, with `full` as its `reason`.
 function attention.judge(kept, options, at, message)
+  check(options)
   local kind = message.kind
   if message.urgent then
     spend(kept, options, at, message)
@@ -131,6 +141,7 @@ end
 --- The messages that waited and leave now, and those that are dropped, each with its `reason`. A message for which it
 --- is still too early, as the settings are others now, waits on.
 function attention.release(kept, options, at)
+  check(options)
   local leaving, dropped = array {}, array {}
   for _, message in ipairs(with_digest(take_due(kept, at))) do
     local till, asleep = awake(options, at)

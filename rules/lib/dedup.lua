@@ -1,6 +1,7 @@
 -- Events that count once: by key, by the first one, by window; and pairs of effects with one id.
 
 local fields = require "fields"
+local options_of = require "options"
 
 local dedup = {}
 
@@ -51,7 +52,9 @@ end
 --- that are closer, in whatever order they come. That holds for events up to `seconds` behind the newest of any key; an
 --- older one may count again. `kept` holds `options.most` keys (100); the oldest make room.
 function dedup.window(kept, options, at, key)
-  local seconds = fields.seconds("dedup", options)
+  options_of.need("dedup", "seconds", options.seconds, options_of.length)
+  options_of.may("dedup", "most", options.most, options_of.some)
+  local seconds = options.seconds
   key = fields.name(key)
   for _, time in ipairs(times_of(kept, key)) do
     if math.abs(at - time) < seconds then return false end

@@ -1,12 +1,23 @@
 -- Experiments: arms by weights, for a part of the people; each person stays in one arm.
 
+local options_of = require "options"
+
 local experiment = {}
 
--- Whether somebody belongs to that part of the people, by the draw of that name.
-local function is_of(part, name, key)
-  if part < 0 or part > 1 then error("experiment: a part of the people is from 0 to 1, not " .. part, 0) end
-  return bucket(name, key) < part
+local function check(options)
+  options_of.need("experiment", "name", options.name, options_of.text)
+  options_of.need("experiment", "arms", options.arms, options_of.table)
+  options_of.may("experiment", "share", options.share, options_of.part)
+  options_of.may("experiment", "holdout", options.holdout, options_of.part)
+  options_of.may("experiment", "excludes", options.excludes, options_of.table)
+  local layer = options.layer
+  if not layer then return end
+  options_of.need("experiment: layer", "name", layer.name, options_of.text)
+  options_of.need("experiment: layer", "weights", layer.weights, options_of.table)
 end
+
+-- Whether somebody belongs to that part of the people, by the draw of that name.
+local function is_of(part, name, key) return bucket(name, key) < part end
 
 -- Why somebody is not in the experiment, or nil.
 local function outside(kept, options, key)
@@ -24,6 +35,7 @@ end
 function experiment.arm(kept, options, key)
   local known = kept[options.name]
   if known then return known.arm end
+  check(options)
   local why = outside(kept, options, key)
   if why then return nil, why end
   local arm = pick(options.arms, bucket(options.name, key))

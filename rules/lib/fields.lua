@@ -66,13 +66,6 @@ function fields.check_members(place, of, names)
   if unknown then error(place .. ": there is no '" .. unknown .. "'", 0) end
 end
 
---- The number of seconds that a module needs in its options.
-function fields.seconds(module, options)
-  local seconds = options.seconds
-  if type(seconds) ~= "number" or seconds <= 0 then error(module .. ": `seconds` is a number above 0", 0) end
-  return seconds
-end
-
 --- Whether a value is a list of at least one element.
 function fields.is_list(value) return type(value) == "table" and value[1] ~= nil end
 

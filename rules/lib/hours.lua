@@ -1,9 +1,14 @@
 -- Hours of the day in a time zone, such as quiet hours and the hours in which to send.
 
+local options = require "options"
+
 local hours = {}
 
 --- Whether `at` is within `span`, `{ from = "22:00", to = "08:00", zone = "Europe/Berlin" }`, and when that changes.
 function hours.within(span, at)
+  options.need("hours", "from", span.from, options.text)
+  options.need("hours", "to", span.to, options.text)
+  options.need("hours", "zone", span.zone, options.zone)
   local zone = span.zone
   local day, over_night = calendar.day(at, zone), span.to < span.from
   local from, to = calendar.at(day, span.from, zone), calendar.at(day, span.to, zone)

@@ -1,13 +1,22 @@
 -- Points: a wallet with earned, spent, pending and expired points; multipliers, milestones, tiers, caps.
 
 local fields = require "fields"
+local options_of = require "options"
 
 local points = {}
 
 local DAY = 86400
 local MOST = (1 << 53) - 1 -- not every reader of JSON keeps a larger whole number
 local MOST_LOTS = 500
-local day_of = calendar.day
+local day_of, kind_of = calendar.day, math.type
+
+-- Options are checked with the first points of a record.
+local function check(options)
+  options_of.may("points", "history", options.history, options_of.count)
+  options_of.may("points", "zone", options.zone, options_of.zone)
+  options_of.may("points", "expire_days", options.expire_days, options_of.length)
+  for cause, cap in pairs(options.caps or {}) do options_of.need("points: caps", cause, cap, options_of.amount) end
+end
 
 -- The nearest whole number that a wallet may hold.
 local function holdable(n)
@@ -98,12 +107,13 @@ local function take_from_lots(lots, n)
 end
 
 --- Adds `n` times `times` (1) points, rounded, as far as the day's cap of the cause allows, and up to 2^53 - 1 in all.
---- Returns how many; and `cap` or `full` if there were less, `invalid_amount` if `n` is below 0. `today` is the civil
---- day, where it is known.
+--- Returns how many; and `cap` or `full` if there were less, `invalid_amount` if `n` or `times` is no number of 0 or
+--- more. `today` is the civil day, where it is known.
 function points.earn(kept, options, at, cause, n, times, today)
-  if n < 0 then return 0, "invalid_amount" end
-  local base = options.caps and allowed(kept, options, at, cause, n, today) or n
   times = times or 1
+  if not (kind_of(n) and kind_of(times) and n >= 0 and times >= 0) then return 0, "invalid_amount" end
+  if not kept.points then check(options) end
+  local base = options.caps and allowed(kept, options, at, cause, n, today) or n
   if kept.lots then expire(kept, options, at) end
   local before, due = kept.points or 0, base * (times + 0.0)
   local earned = holdable(due)
@@ -139,9 +149,9 @@ function points.balance(kept, at)
 end
 
 --- Keeps points back until `till`, such as those of an order that may be returned. False if the id is pending already,
---- or if `n` is below 0.
+--- or if `n` is no number of 0 or more.
 function points.hold(kept, id, till, cause, n)
-  if n < 0 then return false end
+  if not (kind_of(n) and n >= 0) then return false end
   local pending = kept.pending or {}
   id = fields.name(id)
   if pending[id] then return false end

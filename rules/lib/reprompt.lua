@@ -2,18 +2,31 @@
 
 local caps = require "caps"
 local hours = require "hours"
+local options_of = require "options"
 
 local reprompt = {}
 
+local WAIT = options_of.kind("seconds, or a list of them", function(after)
+  local list = type(after) == "table" and after or { after }
+  for _, seconds in ipairs(list) do
+    if options_of.amount(seconds) then return false end
+  end
+  return list[1] ~= nil
+end)
+
+local function check(options)
+  options_of.need("reprompt", "after", options.after, WAIT)
+  options_of.may("reprompt", "most", options.most, options_of.count)
+end
+
 -- The wait after so many prompts: one for all, or a list whose last one is repeated.
 local function wait(after, prompts)
-  local seconds = type(after) == "table" and after[math.min(prompts + 1, #after)] or after
-  if type(seconds) ~= "number" then error("reprompt: `after` is seconds, or a list of them", 0) end
-  return seconds
+  return type(after) == "table" and after[math.min(prompts + 1, #after)] or after
 end
 
 --- Notes that the user was asked.
 function reprompt.asked(kept, options, at)
+  check(options)
   kept.prompted_at = at
   if options.most or type(options.after) == "table" then kept.prompts = (kept.prompts or 0) + 1 end
   kept.prompt_times = caps.note(options.caps, kept.prompt_times, at)
@@ -21,6 +34,7 @@ end
 
 -- From when on the wait and the caps allow it, whatever the hour; nil for never, and why.
 local function free(kept, options, from)
+  check(options)
   local prompts = kept.prompts or 0
   if not from then return nil, "not_begun" end
   if options.most and prompts >= options.most then return nil, "most" end

@@ -4,6 +4,8 @@
 -- next activity continues the streak: the one after `counted`, except after a move east, which skips a date, or a
 -- pause.
 
+local options_of = require "options"
+
 local streak = {}
 
 local NONE = {}
@@ -17,6 +19,20 @@ local PERIODS = {
     return year * 12 + month
   end,
 }
+
+local UNIT = options_of.kind("day, week or month", function(unit) return PERIODS[unit] ~= nil end)
+
+local function check(options)
+  options_of.need("streak", "zone", options.zone, options_of.zone)
+  options_of.may("streak", "unit", options.unit, UNIT)
+  options_of.may("streak", "late", options.late, options_of.count)
+  local freezes = options.freezes
+  if not freezes then return end
+  options_of.may("streak: freezes", "at_start", freezes.at_start, options_of.count)
+  options_of.may("streak: freezes", "every", freezes.every, options_of.some)
+  options_of.may("streak: freezes", "most", freezes.most, options_of.count)
+  options_of.may("streak: freezes", "in_a_row", freezes.in_a_row, options_of.count)
+end
 
 --- The period of a moment in a zone: the civil day, or the week from Monday, or the month, as `options.unit` says.
 function streak.period(zone, options, at)
@@ -86,9 +102,10 @@ end
 
 --- Notes an activity of a period. Returns the change (`increment`, `freeze_used`, `reset`, or `late` for one before the
 --- last that counted) and the streak before; nothing if the period has counted already, or is more than `options.late`
---- periods before the last.
+--- periods before the last. The options are checked with the first activity of a record.
 function streak.touch(kept, options, today)
   local counted, late = kept.counted, options.late
+  if not counted then check(options) end
   if counted and today <= counted then
     if late then return insert(kept, options, options.freezes or NONE, today) end
     return nil

@@ -2,11 +2,17 @@
 --
 -- Times, values and ids are kept in three lists, in order of time. The oldest leave at the front.
 
-local fields = require "fields"
+local options_of = require "options"
 
 local window = {}
 
 local MOST = 1000
+
+local function check(options)
+  options_of.need("window", "seconds", options.seconds, options_of.length)
+  options_of.may("window", "most", options.most, options_of.some)
+  options_of.may("window", "late", options.late, options_of.amount)
+end
 
 -- How many times are at or before a moment.
 local function until_moment(times, at)
@@ -21,7 +27,7 @@ end
 -- Drops values that no window needs any more, and the oldest of too many. `lost` is the latest of the latter.
 local function trim(kept, options)
   local times, values, ids = kept.times, kept.values, kept.ids
-  local gone = until_moment(times, times[#times] - fields.seconds("window", options) - (options.late or 0))
+  local gone = until_moment(times, times[#times] - options.seconds - (options.late or 0))
   local over = #times - (options.most or MOST)
   if over > gone then
     gone = over
@@ -45,6 +51,7 @@ end
 --- Adds an event of the moment `at` with a value (1). With an `id` (a text) the same event counts once. Returns whether
 --- it was added.
 function window.add(kept, options, at, value, id)
+  check(options)
   if not kept.times then kept.times, kept.values, kept.ids = array {}, array {}, array {} end
   if id and has(kept.ids, id) then return false end
   local place = until_moment(kept.times, at) + 1
@@ -57,7 +64,8 @@ end
 
 -- The first and the last index of the window that ends at a moment, and whether nothing of it was lost.
 local function bounds(kept, options, at)
-  local begin = at - fields.seconds("window", options)
+  check(options)
+  local begin = at - options.seconds
   return until_moment(kept.times, begin) + 1, until_moment(kept.times, at), not kept.lost or kept.lost <= begin
 end
 

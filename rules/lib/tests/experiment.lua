@@ -114,8 +114,9 @@ test "without a key the draw goes by the subject" (function(t)
 end)
 
 test "a part of the people is from 0 to 1" (function(t)
-  for _, options in ipairs { { name = "b", share = 50 }, { name = "b", share = -0.1 }, { name = "b", holdout = 5 } } do
+  for _, options in ipairs { { share = 50 }, { share = -0.1 }, { holdout = 5 } } do
+    options.name, options.arms = "b", { on = 1 }
     local failed = t:event("user:1", "lib.experiment", { options = options }).failures[1]
-    t:truthy(failed.message:find("a part of the people is from 0 to 1, not ", 1, true))
+    t:truthy(failed.message:find "experiment: `%a+` is a part of the people, from 0 to 1")
   end
 end)

@@ -10,6 +10,10 @@ test "what is earned counts so many times, and is spent while it lasts" (functio
   local kept = {}
   t:equal(answer(points.earn(kept, {}, 0, "visit", 10)), { 10 })
   t:equal(points.earn(kept, {}, 0, "visit", 10, 3), 30)
+  for _, wrong in ipairs { { 5, -1 }, { 0 / 0 }, { "5" }, { 5, 0 / 0 } } do
+    t:equal(answer(points.earn(kept, {}, 0, "visit", wrong[1], wrong[2])), { 0, "invalid_amount" })
+  end
+  t:equal({ points.hold(kept, "x", 5, "visit", 0 / 0), points.hold(kept, "x", 5, "visit", "5") }, { false, false })
   t:equal(points.spend(kept, {}, 0, "mug", 15), true)
   t:equal(answer(points.spend(kept, {}, 0, "mug", 26)), { false, "insufficient_points" })
   t:equal(kept, { points = 25 })
