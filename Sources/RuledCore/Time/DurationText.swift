@@ -4,15 +4,19 @@ package enum DurationText {
   ///
   /// Units are `s`, `m`, `h`, `d` (24 hours) and `w`; only the last number may have a fraction. The result is rounded to whole microseconds.
   package static func parse(_ text: String, allowsZero: Bool) -> Int64? {
-    var rest = text.utf8[...]
+    text.withView { parse($0, allowsZero: allowsZero) }
+  }
+
+  private static func parse(_ text: ByteView, allowsZero: Bool) -> Int64? {
+    var rest = text
     var total: Int64 = 0
     var largest = Int64.max
     while let end = rest.firstIndex(where: { unit($0) != nil }), let unit = unit(rest[end]), unit < largest {
-      let isLast = rest.index(after: end) == rest.endIndex
-      guard let part = microseconds(rest[..<end], unit, allowsFraction: isLast) else { return nil }
+      let isLast = end == rest.count - 1
+      guard let part = microseconds(rest.extracting(..<end), unit, allowsFraction: isLast) else { return nil }
       let (sum, overflow) = total.addingReportingOverflow(part)
       guard !overflow else { return nil }
-      (total, largest, rest) = (sum, unit, rest[end...].dropFirst())
+      (total, largest, rest) = (sum, unit, rest.extracting(droppingFirst: end + 1))
     }
     return rest.isEmpty && largest != .max && (total > 0 || allowsZero) ? total : nil
   }
@@ -21,23 +25,22 @@ package enum DurationText {
   package static func parse(_ text: String) -> Int64? { parse(text, allowsZero: false) }
 
   /// The duration in microseconds, or nil if a number in it has a fraction.
-  package static func parseWhole(_ text: String) -> Int64? { text.contains(".") ? nil : parse(text) }
+  package static func parseWhole(_ text: ByteView) -> Int64? {
+    text.contains(UInt8(ascii: ".")) ? nil : parse(text, allowsZero: false)
+  }
 
-  private static func microseconds(_ number: Substring.UTF8View, _ unit: Int64, allowsFraction: Bool) -> Int64? {
-    let parts = number.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-    guard let whole = parts.first, isNumber(whole), let count = Int64(String(Substring(whole))) else { return nil }
+  private static func microseconds(_ number: ByteView, _ unit: Int64, allowsFraction: Bool) -> Int64? {
+    let point = number.firstIndex(of: UInt8(ascii: ".")) ?? number.count
+    let whole = number.extracting(..<point), fraction = number.extracting(droppingFirst: point + 1)
+    guard isNumber(whole), let count = Int64(whole.text) else { return nil }
     let (total, overflow) = count.multipliedReportingOverflow(by: unit)
-    guard parts.count == 2 else { return overflow ? nil : total }
-    guard allowsFraction, isNumber(parts[1]), let fraction = Double("0." + String(Substring(parts[1]))) else {
-      return nil
-    }
-    let (sum, overflowed) = total.addingReportingOverflow(Int64((fraction * Double(unit)).rounded()))
+    guard point < number.count else { return overflow ? nil : total }
+    guard allowsFraction, isNumber(fraction), let part = Double("0." + fraction.text) else { return nil }
+    let (sum, overflowed) = total.addingReportingOverflow(Int64((part * Double(unit)).rounded()))
     return overflow || overflowed ? nil : sum
   }
 
-  private static func isNumber(_ digits: Substring.UTF8View) -> Bool {
-    !digits.isEmpty && digits.allSatisfy(\.isDigit)
-  }
+  private static func isNumber(_ digits: ByteView) -> Bool { !digits.isEmpty && digits.allSatisfy(\.isDigit) }
 
   private static func unit(_ letter: UInt8) -> Int64? {
     switch letter {

@@ -4,7 +4,7 @@ import RuledCore
 extension PluginVM {
   func answerBoard(_ call: rb_call, _ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
     if call == RB_CALL_BOARD_KEEP {
-      return answers.add(Int(DurationText.parseWhole(try arguments.text(0, "keep")) ?? 0))
+      return answers.add(Int(DurationText.parseWhole(try arguments.bytes(0, "keep")) ?? 0))
     }
     guard let host else { throw HostRefusal("not offered here") }
     let board = try arguments.bytes(0, "the board")

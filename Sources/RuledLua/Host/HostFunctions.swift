@@ -24,7 +24,7 @@ extension PluginVM {
     case RB_CALL_ARGUMENT: try answerArgument(arguments, &answers)
     case RB_CALL_TEST: try answerTest(arguments, &answers)
     case RB_CALL_DURATION:
-      guard let time = DurationText.parseWhole(try arguments.text(0, "the duration")) else { return answers.addNil() }
+      guard let time = DurationText.parseWhole(try arguments.bytes(0, "the duration")) else { return answers.addNil() }
       answers.add(Double(time) / 1e6)
     case RB_CALL_TIMER_EVERY: try answerSchedule(arguments, &answers)
     case RB_CALL_CHECK_DATA: try checkData(arguments)
