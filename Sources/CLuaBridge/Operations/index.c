@@ -52,6 +52,18 @@ static uint64_t hash_of(const rb_vm *vm, op_class class, rb_slice name) {
   return hash;
 }
 
+void rb_vm_check_no_type(rb_vm *vm) { memset(vm->operations.checked, 0, sizeof vm->operations.checked); }
+
+void rb_vm_check_type(rb_vm *vm, rb_slice type) {
+  uint64_t hash = hash_of(vm, CLASS_NONE, type);
+  vm->operations.checked[hash >> 60] |= UINT64_C(1) << (hash & 63);
+}
+
+bool rb_may_be_checked(const rb_vm *vm, rb_slice type) {
+  uint64_t hash = hash_of(vm, CLASS_NONE, type);
+  return vm->operations.checked[hash >> 60] >> (hash & 63) & 1;
+}
+
 /* The slot of the name, or the empty slot where it belongs. A slot holds the operation's number plus one. */
 static uint32_t *slot_of(const rb_vm *vm, op_class class, rb_slice name) {
   const rb_op_index *index = &vm->operations.index;

@@ -136,7 +136,7 @@ static int host_decide(lua_State *L) {
 /* Has the host check the data of an event that a rule makes by calling `function`; raises its refusal. */
 static void check_data(lua_State *L, const char *function, rb_slice type, uint32_t at, uint32_t length) {
   rb_vm *vm = rb_vm_of(L);
-  if (!vm->operations.checks_data) return;
+  if (!rb_may_be_checked(vm, type)) return;
   rb_value arguments[] = {{.type = RB_STRING, .text = {function, strlen(function)}},
                           {.type = RB_STRING, .text = type},
                           {.type = RB_STRING, .text = {vm->operations.bytes.bytes + at, length}}};

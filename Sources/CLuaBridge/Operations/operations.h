@@ -14,7 +14,7 @@ typedef struct {
   uint16_t rule; /* the rule that runs; the evaluation sets it */
   int depth;     /* of raised events, over all plugins */
   rb_buffer chain;
-  bool checks_data; /* the host checks the data of events that rules make */
+  uint64_t checked[16]; /* the hashes of the types of the events whose data the host checks when rules make them */
   rb_buffer bytes;
   rb_op *all;
   size_t count, capacity;
@@ -60,6 +60,8 @@ void rb_clear_op_index(rb_vm *vm);
 bool rb_has_read(rb_vm *vm, rb_slice path);
 /* The operation that decided the key, NULL for none. */
 const rb_op *rb_find_decision(rb_vm *vm, rb_slice key);
+/* Whether the host checks the data of events of that type; true for some that it does not check. */
+bool rb_may_be_checked(const rb_vm *vm, rb_slice type);
 /* Whether the event claimed the once key, or forgot it. */
 rb_known rb_known_once(lua_State *L, int key);
 /* Whether the event set the timer, and to when, or cancelled or forgot it. */

@@ -36,7 +36,6 @@ const rb_op *rb_ops(const rb_vm *vm, size_t *count) {
 
 const char *rb_op_bytes(const rb_vm *vm) { return vm->operations.bytes.bytes; }
 size_t rb_recorded(const rb_vm *vm) { return vm->operations.reads; }
-void rb_vm_set_checking(rb_vm *vm, bool checking) { vm->operations.checks_data = checking; }
 
 bool rb_raised_since(const rb_vm *vm, size_t first) {
   for (size_t i = first; i < vm->operations.count; i++)

@@ -227,8 +227,9 @@ rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context);
 /* Moves a VM in which nothing runs to another worker, or with NULL to none until it is moved again. */
 void rb_vm_move(rb_vm *vm, rb_worker *worker);
 void rb_vm_set_context(rb_vm *vm, void *context);
-/* Whether the host is asked, by RB_CALL_CHECK_DATA, about each event that a rule raises, sends or sets a timer for. */
-void rb_vm_set_checking(rb_vm *vm, bool checking);
+/* The host is asked, by RB_CALL_CHECK_DATA, about each event of these types that a rule raises, sends or sets a timer for. */
+void rb_vm_check_no_type(rb_vm *vm);
+void rb_vm_check_type(rb_vm *vm, rb_slice type);
 void rb_vm_free(rb_vm *vm);
 bool rb_vm_dead(const rb_vm *vm);
 /* Whether the processor time of the running call is over: a host function that takes long asks this from time to time, and returns early then. */

@@ -40,7 +40,7 @@ final class WorkerPlugins {
     all = next.plugins.enumerated().map { index, loaded in
       WorkerPlugin(loaded, index: index, vm: vms[loaded.generation])
     }
-    for plugin in all { plugin.vm?.checksData = next.checksEvents }
+    for plugin in all { plugin.vm?.checkedTypes = next.checkedTypes }
     listeners = ListenerTable()
   }
 
@@ -83,7 +83,7 @@ final class WorkerPlugins {
 
   func install(_ vm: PluginVM, for plugin: WorkerPlugin) {
     vm.host = host
-    vm.checksData = catalog.checksEvents
+    vm.checkedTypes = catalog.checkedTypes
     if let costMask { vm.recordCosts(mask: costMask) }
     plugin.vm = vm
   }

@@ -65,8 +65,8 @@ package final class Catalog: Sendable {
   package let loadedAt: Timestamp
   package let source: RulesSource
   package let configuration: [String: Configuration.Plugin]
-  /// Whether a plugin declares events whose data is checked.
-  let checksEvents: Bool
+  /// The types of events whose data is checked.
+  let checkedTypes: [String]
   /// The types of events that only rules make.
   package let internalTypes: Set<String>
   /// The sinks that effects reach without their subject, unless the configuration says otherwise.
@@ -83,7 +83,7 @@ package final class Catalog: Sendable {
     self.configuration = configuration
     internalTypes = Set(plugins.flatMap(\.manifest.events).filter(\.isInternal).map(\.type))
     anonymousSinks = Set(plugins.flatMap(\.manifest.anonymousSinks).map(\.name))
-    checksEvents = plugins.contains { $0.manifest.events.contains(where: \.isChecked) }
+    checkedTypes = plugins.flatMap(\.manifest.events).filter(\.isChecked).map(\.type)
     hasStateVersions = plugins.contains { $0.stateVersion != 1 }
     revision = Self.revision(of: source, configuration)
     revisionText = ByteBuffer(capacity: 16)
@@ -161,7 +161,7 @@ package final class Catalog: Sendable {
 
   /// The plugins' schemas for the data of an event type; nil when nothing is to be checked.
   func schemas(of type: String) -> EventSchemas? {
-    checksEvents ? EventSchemas(of: type, in: plugins.map(\.manifest)) : nil
+    checkedTypes.isEmpty ? nil : EventSchemas(of: type, in: plugins.map(\.manifest))
   }
 
   /// The plugins that listen to an event type, each with its rules in the order in which they run.

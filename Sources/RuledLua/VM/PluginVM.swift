@@ -13,9 +13,12 @@ package final class PluginVM {
   package var manifest: PluginManifest { builder.manifest }
   /// Answers rules; its owner keeps it alive while rules run.
   package unowned(unsafe) var host: (any RuleHost)?
-  /// Whether the host checks the data of each event that a rule raises, sends or sets a timer for.
-  package var checksData = false {
-    didSet { rb_vm_set_checking(handle, checksData) }
+  /// The types of the events whose data the host checks when a rule raises, sends or sets a timer for one.
+  package var checkedTypes: [String] = [] {
+    didSet {
+      rb_vm_check_no_type(handle)
+      for type in checkedTypes { type.withSlice { rb_vm_check_type(handle, $0) } }
+    }
   }
   package weak var testHost: (any TestHost)?
 
