@@ -20,6 +20,7 @@ typedef struct {
 
 typedef struct {
   lua_State *L;
+  int table, store; /* the table of labels, and the one that has its members */
   size_t used, count;
   bool clashes;
   label clash; /* of those that have the name of another label and a different value, the first in order of names */
@@ -56,15 +57,6 @@ size_t rb_label_name(rb_slice name, char *into) {
   return length + sizeof PREFIX - 1;
 }
 
-static _Noreturn void refuse_length(lua_State *L) {
-  rb_raise(L, RB_KIND_VALUE, "labels are longer than %d bytes as JSON", LIMIT);
-  abort();
-}
-
-static void make_room(const label_set *set, size_t length) {
-  if (length > LIMIT - set->used) refuse_length(set->L);
-}
-
 /* Whether the pair on top of the stack is a label that can be counted whatever stands beside it. */
 static bool is_sound(lua_State *L) {
   if (lua_type(L, -2) != LUA_TSTRING && !lua_isinteger(L, -2)) return false;
@@ -81,19 +73,30 @@ static bool is_sound(lua_State *L) {
 }
 
 /* Refuses labels that can't be stored, whatever the order in which a table has them: the encoder names the first one in order of names. */
-static void check(lua_State *L, int table, int labels) {
+static void check(const label_set *set) {
+  lua_State *L = set->L;
   rb_vm *vm = rb_vm_of(L);
   size_t start = vm->operations.bytes.length;
   lua_pushnil(L);
-  while (lua_next(L, labels)) {
+  while (lua_next(L, set->store)) {
     bool sound = is_sound(L);
     lua_pop(L, 1);
     if (sound) continue;
     lua_pop(L, 1);
-    rb_encode(L, table, &vm->operations.bytes, RB_KIND_VALUE, "labels");
+    rb_encode(L, set->table, &vm->operations.bytes, RB_KIND_VALUE, "labels");
     vm->operations.bytes.length = start;
     return;
   }
+}
+
+static _Noreturn void refuse_length(const label_set *set) {
+  check(set);
+  rb_raise(set->L, RB_KIND_VALUE, "labels are longer than %d bytes as JSON", LIMIT);
+  abort();
+}
+
+static void make_room(const label_set *set, size_t length) {
+  if (length > LIMIT - set->used) refuse_length(set);
 }
 
 /* The text of the key at index, which is a name or a position in an array. */
@@ -150,18 +153,18 @@ static void insert(label_set *set, label added) {
     set->clashes = true;
     return;
   }
-  if (set->count == MOST) refuse_length(set->L);
+  if (set->count == MOST) refuse_length(set);
   memmove(&set->labels[at + 1], &set->labels[at], (set->count - at) * sizeof added);
   set->labels[at] = added;
   set->count++;
 }
 
-/* Adds the labels in the table at index. */
-static void add_all(label_set *set, int labels) {
+static void add_all(label_set *set) {
   lua_State *L = set->L;
   lua_pushnil(L);
-  while (lua_next(L, labels)) {
+  while (lua_next(L, set->store)) {
     int value = lua_gettop(L);
+    if (!is_sound(L)) check(set);
     bool is_empty = lua_type(L, value) == LUA_TLIGHTUSERDATA || (lua_type(L, value) == LUA_TSTRING && lua_rawlen(L, value) == 0);
     if (!is_empty) {
       label added = {0};
@@ -189,22 +192,22 @@ static void write_labels(const label_set *set) {
     rb_append_json_string(vm, into, set->text + label->value, label->value_length);
   }
   rb_append(vm, into, "}", 1);
-  if (into->length - start > LIMIT) refuse_length(set->L);
+  if (into->length - start > LIMIT) refuse_length(set);
 }
 
 void rb_encode_labels(lua_State *L, int table) {
   label_set set;
   set.L = L;
+  set.table = set.store = table;
   set.used = set.count = 0;
   set.clashes = false;
   if (!lua_isnil(L, table)) {
     luaL_checktype(L, table, LUA_TTABLE);
     int top = lua_gettop(L);
-    int labels = rb_push_store(L, table) ? top + 1 : table;
-    if (lua_getmetatable(L, labels) && !rb_is_array(L, labels)) rb_raise(L, RB_KIND_VALUE, "labels have a metatable: give a plain table");
-    lua_settop(L, labels > top ? labels : top);
-    check(L, table, labels);
-    add_all(&set, labels);
+    if (rb_push_store(L, table)) set.store = top + 1;
+    if (lua_getmetatable(L, set.store) && !rb_is_array(L, set.store)) rb_raise(L, RB_KIND_VALUE, "labels have a metatable: give a plain table");
+    lua_settop(L, set.store > top ? set.store : top);
+    add_all(&set);
     lua_settop(L, top);
   }
   write_labels(&set);
