@@ -43,8 +43,7 @@ package final class CounterKey: Hashable, Sendable {
   }
 
   private static func equal(_ text: String, _ bytes: ByteView) -> Bool {
-    var text = text
-    return text.withUTF8 { ByteOrder.equal(ByteView(UnsafeRawBufferPointer($0)), bytes) }
+    text.withView { ByteOrder.equal($0, bytes) }
   }
 
   package static func == (left: CounterKey, right: CounterKey) -> Bool {

@@ -27,12 +27,12 @@ struct CounterReservation {
 
   func forEach(_ body: (CounterDelta) -> Void) { deltas.forEach(body) }
 
-  /// Moves the amounts to a batch, with the owner of each new series.
-  mutating func move(to batch: CommitBatch, of plugin: Catalog.Plugin) {
-    batch.counters.append(contentsOf: deltas)
+  /// Moves the amounts to the current batch, with the owner of each new series.
+  mutating func move(to batches: BatchQueue, of plugin: Catalog.Plugin) {
+    batches.current.counters.append(contentsOf: deltas)
     for delta in deltas where delta.isFirst {
       let key = StoreKey.bytes { StoreKey.counterOwner(delta.key.name, labels: delta.key.labels, into: $0) }
-      key.withView { batch.writes.put($0, plugin.nameBytes) }
+      key.withView { batches.current.writes.put($0, plugin.nameBytes) }
     }
     deltas.removeAll(keepingCapacity: true)
   }

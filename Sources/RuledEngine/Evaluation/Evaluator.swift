@@ -99,7 +99,7 @@ package final class Evaluator {
     if !event.isDryRun {
       let erasure = transaction.erasure
       let before = erasure == nil ? nil : (batch.mark, Array(subject.record))
-      try transaction.addToBatch(outcome, identity: identity, cascade: cascade)
+      try transaction.addToBatch(outcome, of: subject, identity: identity, cascade: cascade)
       if let erasure, let before { try erase(erasure, event.subject, subject, or: before) }
       if let tally { tally.note(subject, hasFailed: !outcome.failures.isEmpty, into: batches.current.writes) }
     }
@@ -272,6 +272,9 @@ package final class Evaluator {
   // MARK: Commits
 
   package var batch: CommitBatch { batches.current }
+
+  /// How many bytes the writes of the batch take.
+  package var batchBytes: Int { @_effects(releasenone) get { batches.current.writes.byteCount } }
 
   /// Hands out the batch, which is in flight from then on, and begins the next one.
   package func takeBatch() -> CommitBatch {

@@ -50,12 +50,15 @@ final class WorkerPlugins {
     return all.first(where: isNamed) ?? others?.all.first(where: isNamed)
   }
 
-  func listeners(to type: ByteView) -> Listeners {
+  func listeners(to type: ByteView) -> Listeners { withListeners(to: type) { $0 } }
+
+  /// Calls `body`, which asks for no others, with the listeners to a type; the table keeps them alive, so that no reference is counted.
+  @inline(__always)
+  func withListeners<Result>(to type: ByteView, _ body: (Listeners) -> Result) -> Result {
     let hash = hash64(type)
-    if let known = listeners.find(type, hash: hash) { return known }
-    let found = Listeners(to: type.text, hash: hash, in: catalog)
-    listeners.insert(found)
-    return found
+    let known =
+      listeners.find(type, hash: hash) ?? listeners.insert(Listeners(to: type.text, hash: hash, in: catalog))
+    return known._withUnsafeGuaranteedRef(body)
   }
 
   /// The plugin's VM; where there is none or it is dead, one that was built ahead, or else a new one.
@@ -111,6 +114,9 @@ final class Listeners {
     schemas = catalog.schemas(of: type)
     isInternal = catalog.internalTypes.contains(type)
   }
+
+  /// The rules of a plugin that listen, nil if it does not.
+  func rules(of plugin: Int) -> [Int]? { plugins.first { $0.plugin == plugin }?.rules }
 }
 
 /// A cache of listeners with one slot for each hash: a type replaces the other types of its slot.
@@ -119,14 +125,17 @@ private struct ListenerTable {
 
   private var slots: [Listeners?] = Array(repeating: nil, count: slotCount)
 
-  /// The listeners of a type, if the cache has them.
+  /// The listeners of a type, if the cache has them; valid until the next `insert`.
   @_effects(releasenone)
-  func find(_ type: ByteView, hash: UInt64) -> Listeners? {
+  func find(_ type: ByteView, hash: UInt64) -> Unmanaged<Listeners>? {
     guard let known = slots[Self.slot(hash)], known.hash == hash, known.type.count == type.count else { return nil }
-    return known.type.withView { ByteOrder.equal($0, type) } ? known : nil
+    return known.type.withView { ByteOrder.equal($0, type) } ? Unmanaged.passUnretained(known) : nil
   }
 
-  mutating func insert(_ listeners: Listeners) { slots[Self.slot(listeners.hash)] = listeners }
+  mutating func insert(_ listeners: Listeners) -> Unmanaged<Listeners> {
+    slots[Self.slot(listeners.hash)] = listeners
+    return Unmanaged.passUnretained(listeners)
+  }
 
   private static func slot(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (slotCount - 1) }
 }

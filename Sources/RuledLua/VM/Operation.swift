@@ -126,11 +126,11 @@ public enum Operation {
         rawValue: Self.send.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue
           | Self.topics.rawValue | Self.publish.rawValue)
     }
-    /// The kinds that are written beside the plugin's state and the outcome.
+    /// The kinds that are written beside the plugin's state, the outcome and the counters.
     @inlinable package static var written: Self {
       Self(
-        rawValue: Self.collapsing.rawValue | Self.send.rawValue | Self.count.rawValue | Self.once.rawValue
-          | Self.place.rawValue | Self.publish.rawValue)
+        rawValue: Self.collapsing.rawValue | Self.send.rawValue | Self.once.rawValue | Self.place.rawValue
+          | Self.publish.rawValue)
     }
   }
 }

@@ -21,7 +21,7 @@ extension Worker {
 
   /// Submits the batch early if it is large, so that no commit grows with the number of requests that come at once.
   func submitIfFull() {
-    guard evaluator.batch.writes.byteCount >= Self.fullBytes else { return }
+    guard evaluator.batchBytes >= Self.fullBytes else { return }
     let inFlight = services.inFlight.load(ordering: .relaxed)
     services.report(commits.leaveToCommitter(takeSubmission(), of: index, inFlight: inFlight))
   }

@@ -83,7 +83,7 @@ package final class EventRecorder {
     costs.removeAll(keepingCapacity: true)
     guard transaction.plugins.costMask != nil else { return }
     transaction.forEachTouched { run in
-      let plugin = run.plugin.loaded
+      let plugin = run.loaded
       if run.began, let vm = run.plugin.vm {
         for cost in vm.costs {
           costs.append(

@@ -9,11 +9,13 @@ extension EventTransaction {
   ///
   /// - Parameters:
   ///   - outcome: the outcome, which is remembered if a client sent the event.
+  ///   - subject: the event's subject.
   ///   - identity: the event's hash in its subject's history.
   ///   - cascade: the cascade that waits for the messages of the event.
   /// - Throws: when the store fails.
-  func addToBatch(_ outcome: RememberedOutcome, identity: UInt64, cascade: Cascade?) throws(RequestError) {
-    guard let subject else { return }
+  func addToBatch(
+    _ outcome: RememberedOutcome, of subject: Subject, identity: UInt64, cascade: Cascade?
+  ) throws(RequestError) {
     let mark = batches.current.mark
     consequences = 0
     recorder?.beginCommit()
@@ -23,7 +25,7 @@ extension EventTransaction {
       } else {
         memory.readHistory(of: record, into: &history)
       }
-      for plugin in touched { try addPart(of: runs[plugin], subject, cascade) }
+      for index in touched.indices { try addPart(of: runs[touched[index]], subject, cascade) }
     } catch {
       batches.rollBack(to: mark)
       throw error
@@ -37,16 +39,17 @@ extension EventTransaction {
   /// Adds the operations of a plugin's rules, or parks the event for it if it failed.
   private func addPart(of run: PluginRun, _ subject: Subject, _ cascade: Cascade?) throws(RequestError) {
     if run.hasFailed { return park(run, subject) }
-    guard !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm else { return }
-    if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.loaded) }
-    try items.apply(
-      vm.operations, of: run.plugin, event, subject: subject,
-      allowance: run.sends + run.immediateTimers > 0 ? allowanceOfEach : .none,
-      timers: timerBounds(of: run.plugin.loaded, cascade),
-      cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)
+    if !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm {
+      if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.loaded) }
+      try items.apply(
+        vm.operations, of: run.plugin, event, subject: subject,
+        allowance: run.sends + run.immediateTimers > 0 ? allowanceOfEach : .none,
+        timers: timerBounds(of: run.loaded, cascade),
+        cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)
+    }
     if run.operations.contains(.count) {
-      recorder?.note(run.counts, of: run.plugin.loaded.name)
-      run.counts.move(to: batches.current, of: run.plugin.loaded)
+      recorder?.note(run.counts, of: run.loaded.name)
+      run.counts.move(to: batches, of: run.loaded)
     }
   }
 
@@ -127,7 +130,7 @@ extension EventTransaction {
     var next = 0
     record?.forEachPlugin { name, state in
       while let index = firstDone(from: next) {
-        let order = withRun(of: touched[index]) { ByteOrder.compare($0.plugin.loaded.nameBytes, name) }
+        let order = withRun(of: touched[index]) { ByteOrder.compare($0.loaded.nameBytes, name) }
         next = order <= 0 ? index + 1 : index
         if order <= 0 { writeState(of: touched[index]) }
         if order == 0 { return }
@@ -160,7 +163,7 @@ extension EventTransaction {
       let state = run.state(in: self)
       // An empty table is no state.
       guard state.count > 2 else { return }
-      let plugin = run.plugin.loaded
+      let plugin = run.loaded
       SubjectRecord.writePlugin(plugin.nameBytes, state: state, version: plugin.stateVersion, into: nextRecord)
     }
   }
@@ -200,7 +203,7 @@ extension EventTransaction {
       forEachTouched { run in
         guard !run.hasFailed else { return }
         if bytes.count > start { bytes.append(UInt8(ascii: ",")) }
-        bytes.append(run.plugin.loaded.quotedName)
+        bytes.append(run.loaded.quotedName)
       }
     }
   }

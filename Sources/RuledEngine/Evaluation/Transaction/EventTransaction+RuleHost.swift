@@ -96,9 +96,9 @@ extension EventTransaction: RuleHost {
 /// do not check events in the store again.
 extension EventTransaction {
   func checkData(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {
-    guard let schemas = plugins.listeners(to: type).schemas, let value = try? checkedData.parse(copyOf: data) else {
-      return
-    }
+    guard let schemas = plugins.withListeners(to: type, { $0.schemas }),
+      let value = try? checkedData.parse(copyOf: data)
+    else { return }
     try schemas.check(value, source: event.source)
   }
 

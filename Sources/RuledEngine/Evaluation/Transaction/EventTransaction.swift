@@ -161,7 +161,7 @@ final class EventTransaction {
     trace.cause = cause(of: queue[index])
     guard index == 0 else { return }
     for plugin in plugins.catalog.disabled { trace.skip(disabled: plugin) }
-    if !isHeard { for run in runs { trace.list(run.plugin.loaded) } }
+    if !isHeard { for run in runs { trace.list(run.loaded) } }
   }
 
   func withoutExplaining(_ body: () throws(Failure) -> Void) throws(Failure) {
@@ -194,7 +194,7 @@ final class EventTransaction {
     }
     try runRules()
     if let failure = runs[plugin].failure { return failure }
-    try addToBatch(try outcome(), identity: 0, cascade: nil)
+    try addToBatch(try outcome(), of: subject, identity: 0, cascade: nil)
     erasure = self.erasure
     return nil
   }
@@ -242,8 +242,8 @@ final class EventTransaction {
     if let failure = run.failure { return parts.add(failure) }
     guard !run.operations.isEmpty, let vm = run.plugin.vm else { return }
     if !run.operations.isDisjoint(with: .collapsing) { vm.collapseOperations() }
-    if run.operations.contains(.decide) { parts.addDecisions(in: vm.operations, of: run.plugin.loaded) }
-    if run.operations.contains(.emit) { collectEffects(in: vm.operations, of: run.plugin.loaded) }
+    if run.operations.contains(.decide) { parts.addDecisions(in: vm.operations, of: run.loaded) }
+    if run.operations.contains(.emit) { collectEffects(in: vm.operations, of: run.loaded) }
     if run.operations.contains(.log), !event.isDryRun { writeLog(of: vm) }
   }
 
@@ -274,6 +274,11 @@ final class EventTransaction {
 
   /// Notes that a plugin has seen an event.
   func touch(_ plugin: WorkerPlugin) { touched.append(plugin.index) }
+
+  /// The plugin's rules that listen to a type, nil for none.
+  func rules(of plugin: WorkerPlugin, listeningTo type: ByteView) -> [Int]? {
+    plugins.withListeners(to: type) { $0.rules(of: plugin.index) }
+  }
 
   func isRetrying(_ plugin: WorkerPlugin) -> Bool { retriedPlugin == plugin.index }
 

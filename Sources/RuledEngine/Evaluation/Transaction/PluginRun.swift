@@ -10,6 +10,8 @@ import RuledStore
 /// Each plugin has one run on a worker, which is reset after each event.
 final class PluginRun {
   let plugin: WorkerPlugin
+  /// Its rules: read from here, their reference is not counted.
+  let loaded: Catalog.Plugin
   /// Whether its VM has begun the event.
   private(set) var began = false
   /// Why it failed; its work is then void.
@@ -41,7 +43,10 @@ final class PluginRun {
   /// The processor time of a discarded uncounted run, in milliseconds.
   private var discardedMilliseconds = 0
 
-  init(_ plugin: WorkerPlugin) { self.plugin = plugin }
+  init(_ plugin: WorkerPlugin) {
+    self.plugin = plugin
+    loaded = plugin.loaded
+  }
 
   /// Whether it has a new state to be written.
   var isDone: Bool { began && !hasFailed }
@@ -77,7 +82,6 @@ final class PluginRun {
   ///
   /// A failure voids all that the plugin did in the transaction.
   func takeEvent(at index: Int, rules: [Int], in transaction: EventTransaction) {
-    let loaded = plugin.loaded
     let queued = transaction.queue[index]
     if !loaded.manifest.sources.isEmpty {
       let source = transaction.event.source.text
@@ -137,7 +141,7 @@ final class PluginRun {
       plugin.dropDeadVM()
     }
     guard transaction.storeFailure == nil, let subject = transaction.subject else { return }
-    let consequence = plugin.loaded.runtime.noteFailure(
+    let consequence = loaded.runtime.noteFailure(
       failure, on: subject, after: time, workers: transaction.context.workers.load(ordering: .relaxed))
     transaction.log(.warn, "a rule failed: ", failure, more: failure.message)
     switch consequence {
@@ -215,8 +219,7 @@ final class PluginRun {
       try transaction.withoutExplaining { () throws(Failure) in
         for (count, index) in seen.enumerated() {
           let queued = transaction.queue[index]
-          let listeners = transaction.plugins.listeners(to: transaction.queue.type(of: queued)).plugins
-          let rules = listeners.first { $0.plugin == plugin.index }?.rules ?? []
+          let rules = transaction.rules(of: plugin, listeningTo: transaction.queue.type(of: queued)) ?? []
           if count == 0 {
             try runOnce(rules, on: queued, vm, uncounted: false, in: transaction)
           } else {
@@ -230,7 +233,6 @@ final class PluginRun {
   private func runOnce(
     _ rules: [Int], on queued: QueuedEvent, _ vm: PluginVM, uncounted: Bool, in transaction: EventTransaction
   ) throws(Failure) {
-    let loaded = plugin.loaded
     let stateLimit = transaction.context.stateBytes
     let stored = transaction.record?.state(of: loaded.nameBytes)
     var state = stored?.json
@@ -250,17 +252,17 @@ final class PluginRun {
       case .failed(let rule): throw vm.failure(rule: rule.map { loaded.manifest.rules[$0].name })
       case .raised(let done):
         try runRaised(from: 0, vm, in: transaction)
-        try runInOrder(Array(rules[done...]), vm, in: transaction)
+        try runInOrder(rules, from: done, vm, in: transaction)
       }
     }
-    guard vm.encodeState(limit: stateLimit) != .failed else { throw vm.failure(rule: nil) }
+    if case .failed = vm.encodeState(limit: stateLimit) { throw vm.failure(rule: nil) }
   }
 
   /// The state in the version that the plugin declares, valid until the next migration; the cost is subtracted from the budget.
   private func migrate(
     _ stored: PluginState, listeners rules: [Int], _ budget: inout Budget, in transaction: EventTransaction
   ) throws(Failure) -> ByteView {
-    let loaded = plugin.loaded, event = transaction.event
+    let event = transaction.event
     do throws(Failure) {
       let state = try transaction.migration.migrate(stored, of: loaded, subject: event.subject, now: event.now)
       let spent = transaction.migration.spent
@@ -283,7 +285,7 @@ final class PluginRun {
   ) throws(Failure) -> PluginVM {
     guard raisedTime < Limits.raisedTime * transaction.slowness else {
       throw Failure(
-        plugin: plugin.loaded.name, kind: .time,
+        plugin: loaded.name, kind: .time,
         message: "stopped: the events raised within one event took more than 1 s of processor time")
     }
     let started = EngineClock.processorTime
@@ -291,7 +293,7 @@ final class PluginRun {
     let vm = try transaction.plugins.vm(of: plugin)
     guard let data = try? transaction.raisedData.parse(copyOf: transaction.queue.data(of: queued)) else { return vm }
     let begun = vm.beginRaised(
-      type: transaction.queue.type(of: queued), data: data, budget: transaction.budget(of: plugin.loaded),
+      type: transaction.queue.type(of: queued), data: data, budget: transaction.budget(of: loaded),
       depth: queued.depth, chain: transaction.queue.chain(of: queued))
     guard begun != .failed else { throw vm.failure(rule: nil) }
     try runAll(rules, vm, in: transaction)
@@ -310,16 +312,18 @@ final class PluginRun {
     for (index, rule) in rules.enumerated() {
       do throws(Failure) { try runInOrder([rule], vm, in: transaction) } catch {
         transaction.trace.skip(
-          rules[(index + 1)...], of: plugin.loaded, reason: "a rule of the plugin failed before it")
+          rules[(index + 1)...], of: loaded, reason: "a rule of the plugin failed before it")
         throw error
       }
     }
   }
 
-  /// Runs rules in order, each followed by the plugin's own rules for the events that it raised.
-  private func runInOrder(_ rules: [Int], _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
-    let loaded = plugin.loaded
-    for rule in rules {
+  /// Runs rules in order, from the `first` on, each followed by the plugin's own rules for the events that it raised.
+  private func runInOrder(
+    _ rules: [Int], from first: Int = 0, _ vm: PluginVM, in transaction: EventTransaction
+  ) throws(Failure) {
+    for index in first..<rules.count {
+      let rule = rules[index]
       let before = vm.operations.count
       let result =
         transaction.event.isExplained ? transaction.trace.runTraced(rule, of: loaded, on: vm) : vm.runRule(rule)
@@ -331,11 +335,10 @@ final class PluginRun {
 
   /// Runs the plugin's own rules on the events that its operations from `first` on raise.
   private func runRaised(from first: Int, _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
-    let loaded = plugin.loaded
-    for index in first..<vm.operations.count {
-      let operations = vm.operations
-      guard operations.kind(at: index) == .raise, case .raise(let raised, let data, _, _) = operations[index],
-        let listener = transaction.plugins.listeners(to: raised).plugins.first(where: { $0.plugin == plugin.index })
+    var operations = vm.operations
+    for index in first..<operations.count where operations.kind(at: index) == .raise {
+      guard case .raise(let raised, let data, _, _) = operations[index],
+        let rules = transaction.rules(of: plugin, listeningTo: raised)
       else { continue }
       let type = Array(raised)
       guard vm.completeEvent() != .failed else { throw vm.failure(rule: nil) }
@@ -348,8 +351,9 @@ final class PluginRun {
         transaction.trace.cause = (loaded.name, loaded.manifest.rules[vm.operations.rule(at: index)].name)
       }
       defer { (transaction.trace.type, transaction.trace.cause) = outer }
-      try runInOrder(listener.rules, vm, in: transaction)
+      try runInOrder(rules, vm, in: transaction)
       vm.endRaised()
+      operations = vm.operations
     }
   }
 }
