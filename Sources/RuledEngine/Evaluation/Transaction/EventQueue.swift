@@ -6,8 +6,12 @@ final class EventQueue {
 
   private var events: [QueuedEvent] = []
   private let bytes = ByteBuffer(capacity: 1024)
+  /// How many raised events were left out, as no rule listens to them.
+  private var unheard = 0
 
   var count: Int { events.count }
+
+  var isFull: Bool { events.count + unheard >= Self.limit }
 
   subscript(index: Int) -> QueuedEvent { events[index] }
 
@@ -22,6 +26,7 @@ final class EventQueue {
 
   func removeAll() {
     events.removeAll(keepingCapacity: true)
+    unheard = 0
     bytes.removeAll()
   }
 
@@ -53,6 +58,8 @@ final class EventQueue {
         origin: .raised(by: plugin), depth: depth, rule: rule, type: typeStart..<end, data: copy(data),
         chain: start..<end))
   }
+
+  func leaveOut() { unheard += 1 }
 
   private func copy(_ other: ByteView) -> Range<Int> {
     let start = bytes.count

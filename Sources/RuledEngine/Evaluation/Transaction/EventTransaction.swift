@@ -275,6 +275,9 @@ final class EventTransaction {
   /// Notes that a plugin has seen an event.
   func touch(_ plugin: WorkerPlugin) { touched.append(plugin.index) }
 
+  /// Whether an event of the type is run through the plugins: one that no rule listens to matters for explanations alone.
+  func hears(_ type: ByteView) -> Bool { event.isExplained || plugins.withListeners(to: type) { !$0.plugins.isEmpty } }
+
   /// The plugin's rules that listen to a type, nil for none.
   func rules(of plugin: WorkerPlugin, listeningTo type: ByteView) -> [Int]? {
     plugins.withListeners(to: type) { $0.rules(of: plugin.index) }

@@ -7,10 +7,14 @@ extension PluginRun {
   func queueRaised(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
     for index in searched..<operations.count where operations.kind(at: index) == .raise {
       guard case .raise(let type, let data, let chain, let depth) = operations[index] else { continue }
-      guard transaction.queue.count < EventQueue.limit else {
+      guard !transaction.queue.isFull else {
         throw failure(
           .cycle, "more than \(EventQueue.limit) events were raised within one event", at: index, in: operations,
           transaction)
+      }
+      guard transaction.hears(type) else {
+        transaction.queue.leaveOut()
+        continue
       }
       transaction.queue.append(
         raised: type, data: data, chain: chain, depth: depth, by: plugin.index, rule: operations.rule(at: index))
