@@ -27,11 +27,10 @@ local function property(place, event, name)
   return assert(of, "figures.json: " .. place .. ": " .. event .. " has no property '" .. tostring(name) .. "'")
 end
 
--- A property that every report has, of one of these types as it leaves. A failure always has its code alone.
+-- A property that every report has, of one of these types as it leaves.
 local function given(place, event, name, types)
   local of = property(place, event, name)
-  local may_miss = of.optional or plan.failures[event] and of.form ~= "code"
-  local fits = not may_miss and fields.is_one_of(of.bins and "string" or of.type, types)
+  local fits = not of.optional and fields.is_one_of(of.bins and "string" or of.type, types)
   assert(fits, "figures.json: " .. place .. ": " .. event .. "." .. name .. " may be missing, or of another type")
   return of
 end

@@ -1,7 +1,6 @@
 -- Reports of a plan: which events there are, with which properties, and how a given report violates it. A property
 -- has a `type`, and `values`, a range `min` to `max`, a `form` or `bins`; it may be `optional`, `derived`, or `open`,
--- which lets reports that rules make have other values than the listed ones. An event with a code is a failure, which
--- is never refused for a property of the plan: what is unfit does not leave.
+-- which lets reports that rules make have other values than the listed ones.
 
 local bins = require "bins"
 local fields = require "fields"
@@ -77,15 +76,12 @@ end
 --- A plan from the events of a data file, which are checked: `options` are `name_length`, `violations_listed`, `bins`
 --- (upper edges by name), `pii`, and `unknown_properties`: "drop" or "refuse".
 function reports.new(file, events, options)
-  local plan = { events = events, names = {}, failures = {}, options = options, bins = {} }
+  local plan = { events = events, names = {}, options = options, bins = {} }
   for name, edges in pairs(options.bins) do plan.bins[name] = bins.new(edges) end
   for name, of in pairs(events) do
     assert(reports.good_name(plan, name), file .. ": '" .. name .. "' is no name of an event")
     plan.names[#plan.names + 1] = name
-    for key, one in pairs(of) do
-      check(plan, file .. ": " .. name .. "." .. key, one)
-      if one.form == "code" then plan.failures[name] = true end
-    end
+    for key, one in pairs(of) do check(plan, file .. ": " .. name .. "." .. key, one) end
   end
   return plan
 end
@@ -148,14 +144,10 @@ function reports.may_leave(plan, of, value)
   return value ~= nil and violation(plan, of, value, pii.looking(plan.options.pii), true) == nil
 end
 
---- The properties that the plan has for an event, where a number as a code is its digits; and the first of the others:
---- further ones would not be listed.
+--- The properties that the plan has for an event, and the first of the others: further ones would not be listed.
 function reports.listed(plan, of, properties)
   local all, others = {}, 0
-  for key, one in pairs(of) do
-    local value = properties[key]
-    all[key] = one.form == "code" and math.type(value) and fields.label(value) or value
-  end
+  for key in pairs(of) do all[key] = properties[key] end
   for key, value in pairs(properties) do
     if of[key] == nil then
       all[key] = value
@@ -180,30 +172,27 @@ end
 
 local function of_event(kind) return { { path = "", kind = kind } }, true end
 
+-- Whether the report is refused for it: a property that the plan does not have may also be dropped.
+local function refuses(plan, kind) return kind ~= "unknown_property" or plan.options.unknown_properties == "refuse" end
+
 --- The violations in order of path: an array of {path, kind}, empty if there are none; and whether the report is
---- refused for them. `properties` are those listed, of which a failure loses the unfit ones; `by_rules` tells that a
---- rule made the report.
+--- refused for them. `properties` are those listed, `by_rules` tells that a rule made the report.
 function reports.violations(plan, name, properties, by_rules)
   if not reports.good_name(plan, name) then return of_event "name" end
   local known = plan.events[name]
   if not known then return of_event "unknown_event" end
   if not is_map(properties) then return of_event "type" end
   local found, looking, is_refused = {}, pii.looking(plan.options.pii), false
-  local is_failure, refuses_unknown = plan.failures[name], plan.options.unknown_properties == "refuse"
   for key, of in pairs(known) do
     local kind = violation(plan, of, properties[key], looking, by_rules)
-    if kind then
-      found[#found + 1] = { path = key, kind = kind }
-      if is_failure then properties[key] = nil else is_refused = true end
-    end
+    if kind then found[#found + 1] = { path = key, kind = kind } end
   end
   for key, value in pairs(properties) do
     if not known[key] and value ~= json.null then
-      local kind = kind_of_unknown(plan.options.pii, key, value, looking)
-      found[#found + 1] = { path = path_of(plan, key), kind = kind }
-      is_refused = is_refused or refuses_unknown or kind == "pii" and not is_failure
+      found[#found + 1] = { path = path_of(plan, key), kind = kind_of_unknown(plan.options.pii, key, value, looking) }
     end
   end
+  for _, one in ipairs(found) do is_refused = is_refused or refuses(plan, one.kind) end
   table.sort(found, function(a, b) return a.path < b.path or (a.path == b.path and a.kind < b.kind) end)
   for i = #found, plan.options.violations_listed + 1, -1 do found[i] = nil end
   return found, is_refused
@@ -215,17 +204,12 @@ local function leaving(plan, of, value)
   return of.type == "int" and whole(value) or value
 end
 
---- The properties as they are sent: an exact count as its bin, a whole number as an integer, what is no code as
---- `other`, also where a failure has none.
+--- The properties as they are sent: an exact count as its bin, a whole number as an integer, no code as `other`.
 function reports.leaving(plan, of, properties)
   local out = {}
   for key, one in pairs(of) do
     local value = properties[key]
-    if value ~= nil and value ~= json.null then
-      out[key] = leaving(plan, one, value)
-    elseif one.form == "code" and not one.optional then
-      out[key] = OTHER
-    end
+    if value ~= nil and value ~= json.null then out[key] = leaving(plan, one, value) end
   end
   return out
 end
