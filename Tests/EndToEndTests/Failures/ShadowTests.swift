@@ -24,6 +24,16 @@ extension EndToEnd {
       }
     }
 
+    /// Starts a shadow of rules with a number; the one before may take a while to end.
+    private func start(_ daemon: RuledDaemon, _ client: Client, _ number: Int, percent: JSONValue = 100) throws {
+      let hasStarted = try eventually {
+        daemon.hurry("ruled-shadow")
+        let rules = Self.sent(RolloutTests.rules(number))
+        return try client.reply("shadow_start", ["rules": rules, "percent": percent])["result"] != nil
+      }
+      try #require(hasStarted)
+    }
+
     /// The status once as many events were seen as were committed.
     private func status(_ daemon: RuledDaemon, _ client: Client, events: Int64) throws -> JSONValue {
       let haveCome = try eventually {
@@ -44,7 +54,7 @@ extension EndToEnd {
       #expect(try client.failure("shadow_status")["data"]?["code"] == "not_found")
       try send(client)
       for number in [1, 2] {
-        _ = try client.call("shadow_start", ["rules": Self.sent(RolloutTests.rules(number))])
+        try start(daemon, client, number)
         let before = try client.call("counters", ["prefix": "numbered.side"])[0]?["value"]?.intValue ?? 0
         try send(client)
         // 100 of each kind: asked, passed on, taken, set, and rung.
@@ -64,7 +74,7 @@ extension EndToEnd {
         _ = try client.call("shadow_stop")
       }
       #expect(TemporaryFolder.names(daemon.folder("store")).allSatisfy { !$0.hasPrefix("checkpoint") })
-      _ = try client.call("shadow_start", ["rules": Self.sent(RolloutTests.rules(2)), "percent": 50])
+      try start(daemon, client, 2, percent: 50)
       #expect(daemon.end(SIGTERM) == 0)
       #expect(daemon.log.contains("ends with the daemon"))
     }
