@@ -192,10 +192,13 @@ class Cluster:
 
 
 class Load:
-    """Clients that number the events of a subject each, and repeat each event until it is acknowledged."""
+    """Clients that number the events of a subject each, and repeat each event until it is acknowledged.
 
-    def __init__(self, nodes, count=4):
-        self.nodes, self.is_ending = nodes, threading.Event()
+    With a pause in seconds behind each event they leave snapshots a processor, and the store remains small.
+    """
+
+    def __init__(self, nodes, count=4, pause=0):
+        self.nodes, self.pause, self.is_ending = nodes, pause, threading.Event()
         self.acknowledged = [0] * count
         self.threads = [threading.Thread(target=self.send, args=(subject,), daemon=True) for subject in range(count)]
         for thread in self.threads:
@@ -209,6 +212,7 @@ class Load:
             reply = self.nodes[preferred].call("event", params, seconds=5)
             if reply and "result" in reply:
                 self.acknowledged[subject] += 1
+                time.sleep(self.pause)
             else:
                 preferred = (preferred + 1) % len(self.nodes)
                 time.sleep(0.02)
@@ -903,7 +907,7 @@ def test_a_new_node_starts_from_a_snapshot_and_takes_over(tmp_path_factory):
     snapshots = tmp_path_factory.mktemp("snapshots")
     cluster = Cluster(tmp_path_factory, names="ab", part=20, snapshots=snapshots)
     try:
-        load = Load(cluster.nodes)
+        load = Load(cluster.nodes, pause=0.02)
         first = "SELECT coalesce(min(sequence), 0) FROM ruled.commits"
         eventually(lambda: int(cluster.database.sql(first)) > 1)
         node = Node("c", cluster.database, tmp_path_factory.mktemp("c"), snapshots=snapshots)
@@ -935,7 +939,7 @@ def test_a_node_that_starts_from_a_snapshot_shows_nobody_who_was_forgotten_meanw
         eventually(lambda: away.health["sequence"] >= played)
         away.end(signal.SIGKILL)
         assert "result" in owner.call("forget", {"subject": "gone"})
-        load = Load([owner])
+        load = Load([owner], pause=0.02)
         eventually(lambda: number("(SELECT min(sequence) FROM ruled.commits)") > played + 2)
         away.start()
         eventually(lambda: away.status == "standby")
