@@ -35,14 +35,14 @@ def threads(process):
     return names
 
 
-def hurry_shadow(process):
-    """Gives the shadow of a daemon a share of the processors: by itself it gets what others leave, on a busy machine nothing. Needs root."""
+def hurry(process, wanted):
+    """Gives a thread of a daemon that gets what others leave, on a busy machine nothing, a share of the processors. Needs root."""
     if os.geteuid():
         return
-    # The process or its shadow may end at any time.
+    # The process or its thread may end at any time.
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for thread, name in threads(process).items():
-            if name == "ruled-shadow":
+            if name == wanted:
                 os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
                 os.setpriority(os.PRIO_PROCESS, thread, 0)
 
@@ -111,7 +111,7 @@ class Daemon:
         """Waits until the shadow's status is as the condition wants it."""
 
         def holds():
-            hurry_shadow(self.process.pid)
+            hurry(self.process.pid, "ruled-shadow")
             return condition(self.shadow())
 
         eventually(holds)

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from daemon import eventually, hurry_shadow, threads
+from daemon import eventually, hurry, threads
 
 
 def loud(number):
@@ -190,7 +190,7 @@ def test_a_shadow_that_gets_no_processor_is_shown_and_stopped_at_once(start):
         assert refused.status_code == 503 and "has not ended" in refused.text, refused.text
 
     def starts():
-        hurry_shadow(daemon.process.pid)
+        hurry(daemon.process.pid, "ruled-shadow")
         return daemon.http.post("/v1/shadow", json=sent(slow(3, 10))).status_code == 200
 
     eventually(starts)

@@ -58,8 +58,7 @@ def test_a_new_node_starts_from_a_snapshot_in_the_store_and_takes_over(tmp_path_
     cluster = Cluster(tmp_path_factory, names="ab", part=20, **place.options)
     try:
         load = Load(cluster.nodes, pause=0.02)
-        first = "SELECT coalesce(min(sequence), 0) FROM ruled.commits"
-        eventually(lambda: int(cluster.database.sql(first)) > 1)
+        cluster.await_cut(1)
         node = Node("c", cluster.database, tmp_path_factory.mktemp("c"), **place.options)
         cluster.nodes.append(node)
         eventually(lambda: node.status == "standby")

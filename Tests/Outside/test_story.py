@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 
-from daemon import PROGRAMS, ROOT, hurry_shadow
+from daemon import PROGRAMS, ROOT, hurry
 from story import Shell, commands, says
 
 PAGE = ROOT / "docs/changing-rules.md"
@@ -32,7 +32,7 @@ def test_the_story_of_changing_rules(tmp_path):
             end = time.monotonic() + 180
             while command.endswith("status") and not says(found, expected) and time.monotonic() < end:
                 for process in daemons(tmp_path):
-                    hurry_shadow(process)
+                    hurry(process, "ruled-shadow")
                 time.sleep(0.2)
                 found = shell.run(command)
             assert says(found, expected), "\n".join([f"$ {command}", *found, "-- the page says:", *expected])
