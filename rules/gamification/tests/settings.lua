@@ -63,7 +63,7 @@ test "each tier needs more than those below it" (function(t)
   local function refused(tiers, why) t:fails(function() t:settings { tiers = tiers } end, "'tiers' .*" .. why) end
   refused({ { name = "a" } }, "a needs no more than the lower ones")
   refused({ { name = "a", streak = 3 }, { name = "b", streak = 3 } }, "b needs no more than the lower ones")
-  local crossed = { { name = "a", revealed = 9, streak = 2 }, { name = "b", streak = 3 } }
+  local crossed = { { name = "a", revealed = 9, streak = 2 }, { name = "b", revealed = 5, streak = 3 } }
   refused(crossed, "a needs less streak than a lower one")
   refused({ { name = "a", streak = 3 }, { name = "a", streak = 4 } }, "two have the name \"a\"")
   t:settings { tiers = { { name = "a", streak = 9 }, { name = "b", streak = 9, spent = 9 } } }
