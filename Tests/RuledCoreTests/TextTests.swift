@@ -30,6 +30,7 @@ import Testing
     #expect("a\u{E0041}".withoutSteering == "a\\udb40\\udc41" && "❤\u{FE0F}".withoutSteering == "❤\u{FE0F}")
     #expect("\u{1B}[1m\u{9B}2J\u{202E}é\n".withoutSteering == "\u{1B}[1m\\u009b2J\\u202eé\n")
     #expect("\u{1B}\u{9B}\t\u{200F}".printable == "\\u{1b}\\u{9b}\\t\\u{200f}")
+    #expect("a\u{1B}\r\n\nb\t".printableLines == "a\\u{1b}\\u{d}\n\nb\\t")
   }
 
   @Test(arguments: [

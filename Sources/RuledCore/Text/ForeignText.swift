@@ -16,6 +16,12 @@ extension String {
     return text
   }
 
+  /// The text with each of its lines printable.
+  package var printableLines: String {
+    unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+      .joined(separator: "\n")
+  }
+
   /// The text with the escapes of `printable`, but for C0, as `\u009b`: JSON keeps its value, and text of the program itself, such as colours, stays.
   package var withoutSteering: String {
     guard utf8.contains(where: { $0 >= 0x7F }), unicodeScalars.contains(where: \.isSteering) else { return self }

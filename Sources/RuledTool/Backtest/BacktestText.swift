@@ -33,7 +33,7 @@ struct BacktestText {
     for gap in report.elements("gaps") {
       let what = gap["listed"] == true ? "not replayed" : "no entries"
       text += style.yellow("\(what) \(gap.word("first")) – \(gap.word("last")): ")
-      text += "\(gap.word("reason"))\n"
+      text += "\(gap.word("reason").printable)\n"
     }
     return text + fidelity
   }

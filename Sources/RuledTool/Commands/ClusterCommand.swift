@@ -104,7 +104,7 @@ enum ClusterCommand: Command {
     }.text(style)
     for node in nodes {
       guard let problem = node.member("problem")?.stringValue else { continue }
-      text += style.red("\(node.word("name")) ended: \(problem.printable)") + "\n"
+      text += style.red("\(node.word("name")) ended: \(problem)".printable) + "\n"
     }
     if owner(result) == nil { text += style.red("no node owns the log: nobody serves") + "\n" }
     if let log = result.member("log") {

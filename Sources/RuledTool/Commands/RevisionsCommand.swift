@@ -29,7 +29,7 @@ enum RevisionsCommand: Command {
         try client.call("revision", ["revision": .string(old)]), try client.call("revision", ["revision": .string(new)])
       )
       return environment.show(["old": .string(old), "new": .string(new), "diff": .string(difference)], arguments) { _ in
-        difference
+        difference.printableLines
       }
     default: throw UsageError("write 'rulectl revisions', 'revisions show REVISION' or 'revisions diff OLD NEW'")
     }
@@ -54,11 +54,9 @@ enum RevisionsCommand: Command {
 
   private static func files(_ revision: JSONValue, _ style: Style) -> String {
     revision.elements("files").map { file in
-      let content = text(file)
-      let lines = content.split(separator: "\n", omittingEmptySubsequences: false).dropLast(
-        content.hasSuffix("\n") ? 1 : 0)
-      return style.bold("==> \(file.word("path").printable) <==") + "\n"
-        + lines.map { "\(String($0).printable)\n" }.joined()
+      let content = text(file).printableLines
+      return style.bold("==> \(file.word("path").printable) <==") + "\n" + content
+        + (content.isEmpty || content.hasSuffix("\n") ? "" : "\n")
     }.joined(separator: "\n")
   }
 

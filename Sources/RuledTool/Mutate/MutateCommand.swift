@@ -59,7 +59,8 @@ enum MutateCommand: Command {
   private static func text(_ run: MutationRun, seconds: Double, _ style: Style) -> String {
     let missed = run.results.filter { !$0.isNoticed }.map { result in
       let why = result.end == .unreached ? "no test runs it" : "no test notices"
-      return "\(result.mutant.file):\(result.mutant.line): \(result.mutant.text)  \(style.dim(why))\n"
+      let change = "\(result.mutant.file):\(result.mutant.line): \(result.mutant.text)".printable
+      return "\(change)  \(style.dim(why))\n"
     }
     let plugins = Dictionary(grouping: run.results, by: \.plugin).sorted { $0.key < $1.key }
     let table = Table(["PLUGIN", ">CHANGES", ">NOTICED", ">%"])

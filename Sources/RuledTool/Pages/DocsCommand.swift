@@ -36,7 +36,7 @@ enum DocsCommand: Command {
       }
       let page = PluginPage(manifest: plugin.manifest, examples: examples).text
       guard let output = arguments.value("output") else {
-        environment.output.write(page)
+        environment.output.write(page.printableLines)
         continue
       }
       try WholeFile.write(Array(page.utf8), to: "\(output)/\(plugin.name).md")

@@ -24,11 +24,11 @@ struct TestReport {
     for result in run.results.filter({ $0.microseconds >= Self.slow }).sorted(by: { $0.microseconds > $1.microseconds })
       .prefix(5)
     {
-      text += "slow: \(Figures.micros(Double(result.microseconds)))  \(result.plugin) \(result.name)\n".printableLines
+      text += "slow: \(Figures.micros(Double(result.microseconds)))  \(result.plugin) \(result.name)".printable + "\n"
     }
     for result in run.results where !result.hasCompared {
       let warning = "warning: test '\(result.name)' compared nothing, so that only a failing rule can fail it"
-      text += "\(result.file):\(result.line): \(warning)\n".printableLines
+      text += "\(result.file):\(result.line): \(warning)".printable + "\n"
     }
     let passed = run.results.count - run.failed
     let totals = "\(Figures.count(passed, "test")) passed, \(Figures.count(run.failed)) failed"
@@ -46,9 +46,4 @@ struct TestReport {
     for line in result.log { text += "    \(style.dim("log " + line.printable))\n" }
     return text
   }
-}
-
-extension String {
-  /// The text, which ends in a newline, with all else printable.
-  fileprivate var printableLines: String { String(dropLast()).printable + "\n" }
 }

@@ -173,9 +173,15 @@ extension EndToEnd {
       #expect(show.code == 0 && show.output.contains("==> numbered/plugin.lua <==\nplugin { name = \"numbered\""))
       let difference = tool(daemon, "revisions", "diff", first, second).output
       #expect(difference.contains("--- a/numbered/plugin.lua\n+++ b/numbered/plugin.lua\n@@ -1,2 +1,2 @@\n-plugin"))
+      daemon.folder.replace("rules/numbered/plugin.lua", with: Self.rules(2) + "\n-- \u{1B}[31m\n")
+      let red = try client.call("reload")["revision"]?.stringValue ?? ""
+      let escaped = tool(daemon, "revisions", "diff", second, red).output
+      #expect(escaped.contains("\n+-- \\u{1b}[31m\n") && !escaped.contains("\u{1B}"), "\(escaped)")
+      replace(daemon, 2)
+      _ = try client.call("reload")
       #expect(tool(daemon, "revisions", "show", "nothing").code == 1)
       #expect(tool(daemon, "revisions", "diff", first).code == 2)
-      #expect(tool(daemon, "rollback").output.contains("\(first) serves now"))
+      #expect(tool(daemon, "rollback", first).output.contains("\(first) serves now"))
       #expect(try decided(client) == 1)
       #expect(tool(daemon, "unpin").output.contains(second))
       #expect(try decided(client) == 2)

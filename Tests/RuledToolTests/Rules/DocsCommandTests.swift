@@ -71,6 +71,13 @@ struct DocsCommandTests {
     ] { #expect(page.split(separator: "\n").contains { $0 == line }, "\(page)") }
   }
 
+  @Test func `Texts of a plugin that steer a terminal are printed with escapes`() {
+    let folder = TemporaryFolder()
+    Self.plugin(folder, "event('x', { n = 'integer: in\\27[31m red' })")
+    let page = Run("docs", folder("rules"), terminal: true, variables: ["NO_COLOR": "1"]).output
+    #expect(page.contains("in\\u{1b}[31m red") && !page.contains("\u{1B}"), "\(page)")
+  }
+
   @Test func `Pages are written to a folder, and a plugin that does not load is told with its place`() throws {
     let folder = TemporaryFolder()
     Self.plugin(folder, "")
