@@ -155,7 +155,7 @@ package final class JournalBacktest {
   /// Plays the range on both sides, on `threads` threads at once at most.
   ///
   /// `shouldContinue` is called now and then with the number of entries that were played, which may be played twice; after false, the comparison is
-  /// of the entries until then. Throws when the journal or a store can't be read, or rules don't load.
+  /// of the entries until then. Throws when the journal or a store can't be read, rules don't load, or there is no event to compare.
   package func play(
     _ rules: @escaping Sides.Load, threads: Int, shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> Found {
@@ -230,6 +230,7 @@ package final class JournalBacktest {
     var end = until
     // Rules may come into force before the clock is set back: the range begins with an event.
     var hasBegun = since == nil
+    var isEmpty = true
     do throws(StoreError) {
       try source.forEach(in: range) { entry in
         if played & 255 == 0, !shouldContinue(played) {
@@ -244,7 +245,8 @@ package final class JournalBacktest {
         guard entry.origin == .rules || contains(entry.subject) else { return true }
         if until == nil { end = recorded == nil ? max(end ?? entry.at, entry.at) : entry.at }
         let isInRange = since.map { entry.at >= $0 } ?? true && until.map { entry.at <= $0 } ?? true
-        hasBegun = hasBegun || isInRange && entry.isEvent
+        isEmpty = isEmpty && !(isInRange && entry.isEvent)
+        hasBegun = hasBegun || !isEmpty
         do throws(RequestError) {
           return try play(entry, hasBegun && isInRange)
         } catch {
@@ -254,6 +256,12 @@ package final class JournalBacktest {
       }
     } catch { throw RequestError(.unavailable, error.description) }
     if let failure { throw failure }
+    if isWhole, isEmpty {
+      throw RequestError(
+        .unavailable,
+        "nothing can be replayed: there is no event of the chosen subjects in this range; begin earlier, end later, or choose other subjects"
+      )
+    }
     return (isWhole, end)
   }
 }

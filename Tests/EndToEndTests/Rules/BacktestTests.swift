@@ -78,6 +78,24 @@ extension EndToEnd {
       #expect(first?["after"]?["sum"] == 38_250)
     }
 
+    @Test func `a range without events and unknown subjects are refused, by rulectl and by the method`() throws {
+      let daemon = try daemon()
+      daemon.folder.replace("next/game/plugin.lua", with: Self.rules)
+      let rules: JSONValue = [
+        "library": [],
+        "plugins": [
+          ["name": "game", "modules": [["path": "game/plugin.lua", "text": .string(Self.rules)]], "data": []]
+        ],
+      ]
+      for (option, value) in [("since", "1s"), ("subjects", "nosuch:")] {
+        let (report, code) = backtest(daemon, "--\(option)", value, "--fail-on", "changed > 0")
+        #expect(code == 2 && report.text.contains("nothing can be replayed"), "\(report)")
+        let refused = try daemon.client().failure("backtest", ["rules": rules, option: .string(value)])
+        #expect(refused["message"]?.stringValue?.contains("nothing can be replayed") == true, "\(refused)")
+        #expect(refused["data"]?["code"] == "unavailable")
+      }
+    }
+
     @Test func `the method gives the same report as rulectl`() throws {
       let daemon = try daemon()
       let next = Self.rules.replacing("earned = 10", with: "earned = 20")

@@ -208,6 +208,16 @@ import Testing
     #expect(TemporaryFolder.names(events("empty")).isEmpty)
   }
 
+  @Test(arguments: [["--subjects", "nosuch:"], ["--json", "--subjects", "nosuch:", "--fail-on", "changed > 0"]])
+  func `a backtest without events is refused, as it would pass every gate`(options: [String]) {
+    events.write("e.ndjson", Self.lines.joined())
+    let run = Run(
+      words: ["backtest", after.path, "--baseline", before.path, "--events", events("e.ndjson")] + options)
+    #expect(run.exit == .failed && run.output.isEmpty)
+    #expect(run.errors.contains("there is no event of the chosen subjects in this range"), "\(run.errors)")
+    #expect(self.run(lines: []).exit == .failed)
+  }
+
   @Test func `an event that can't be sent is told with its line`() {
     after.write("greeter/plugin.lua", Self.plugin + "event('app.launched', { name = 'string?' })")
     let wrong = #"{"type":"app.launched","subject":"user:9","data":{"name":5}}"# + "\n"
