@@ -43,14 +43,22 @@ package enum ConfigurationFile {
     }
   }
 
-  /// Refuses a local of the file that has the name of a key, or that takes the place of the globals.
+  /// Refuses every mention of the table of the globals: what takes its place, or changes it past its metatable, leaves values unread.
+  private static func checkEnvironment(_ root: SyntaxNode, _ path: String) throws(LoadError) {
+    var line: Int?
+    root.forEach { node in if node.kind == .name, node.text == "_ENV" { line = line ?? node.line } }
+    guard let line else { return }
+    throw LoadError(
+      file: path, line: line, "'_ENV' is not offered to a configuration: write its values as globals, without _ENV")
+  }
+
+  /// Refuses a local of the file that has the name of a key.
   private static func checkLocals(_ root: SyntaxNode, _ path: String) throws(LoadError) {
     for variable in root.children.filter({ $0.kind == .local }).flatMap(\.children[0].children) {
-      let isEnvironment = variable.text == "_ENV"
-      guard isEnvironment || Configuration.keys.contains(variable.text) else { continue }
+      guard Configuration.keys.contains(variable.text) else { continue }
       throw LoadError(
         file: path, line: variable.line,
-        "what the local '\(variable.text)' holds is not read: leave out local\(isEnvironment ? " _ENV" : "")")
+        "what the local '\(variable.text)' holds is not read: leave out local")
     }
   }
 
@@ -60,6 +68,7 @@ package enum ConfigurationFile {
       try SourceFile(path: path, text: text).check()
       if let root = (try? SyntaxTree(parsing: text))?.root {
         try checkRunsToEnd(root, of: root, path)
+        try checkEnvironment(root, path)
         try checkLocals(root, path)
       }
     } catch { throw ConfigurationFileError([error]) }

@@ -44,12 +44,21 @@ import Testing
   @Test(arguments: [
     ("local durability = 'interval'", 1, "leave out local"),
     ("\nlocal n, workers = 1, 2", 2, "'workers' holds is not read: leave out local"),
-    ("local _ENV = {}\nworkers = 2", 1, "leave out local _ENV"),
   ])
   func `a local with the name of a key is refused`(_ text: String, _ line: Int, _ message: String) {
     let found = errors(text)
     #expect(found.count == 1 && found.first?.line == line && found.first?.message.hasSuffix(message) == true)
     #expect(errors("local function two() local workers = 2 return workers end\nlocal n = two()\nworkers = n").isEmpty)
+  }
+
+  @Test(arguments: [
+    "_ENV = {}\nworkers = 2", "local _ENV = {}\nworkers = 2", "rawset(_ENV, 'workers', 2)", "setmetatable(_ENV, nil)",
+    "local f = function(_ENV) workers = 2 end f({})", "for _, _ENV in pairs({ {} }) do workers = 2 end",
+  ])
+  func `a configuration that names the table of its globals is refused`(_ text: String) {
+    let found = errors("\n" + text)
+    #expect(found.count == 1 && found.first?.line == 2, "\(found)")
+    #expect(found.first?.message.contains("'_ENV' is not offered") == true)
   }
 
   @Test(arguments: [
