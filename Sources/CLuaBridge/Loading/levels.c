@@ -30,5 +30,8 @@ void rb_find_call_counter(lua_State *L) {
 
 void __wrap_luaE_incCstack(lua_State *L) {
   uint32_t *counter = (uint32_t *)((char *)L + counter_offset);
-  if ((++*counter & CALLS_MASK) > MOST_CALLS) luaL_error(L, "the text is nested too deep");
+  if ((++*counter & CALLS_MASK) > MOST_CALLS) {
+    *counter -= MOST_CALLS; /* for the calls of the message handler, which Lua refuses too */
+    luaL_error(L, "the text is nested too deep");
+  }
 }

@@ -1,6 +1,7 @@
 /// Reads Lua 5.4 as its own parser does (lparser.c): the statements.
 struct LuaParser {
-  /// How deep tables, calls, brackets, blocks and operators may be nested, those of a chain such as `1 + 1 + 1` too.
+  /// How deep tables, calls, brackets, blocks and operators may be nested, those of a chain such as `1 + 1 + 1` and labels in a
+  /// row too.
   private static let mostLevels = 200
 
   private var lexer: LuaLexer
@@ -129,7 +130,8 @@ struct LuaParser {
     guard count > Self.mostLevels else { return }
     throw SyntaxError(
       line: line,
-      message: "nested deeper than \(Self.mostLevels) levels (tables, calls, brackets, blocks, operators); split it",
+      message:
+        "nested deeper than \(Self.mostLevels) levels (tables, calls, brackets, blocks, operators, labels); split it",
       isTooDeep: true)
   }
 
@@ -166,9 +168,15 @@ struct LuaParser {
     try nested { (parser) throws(SyntaxError) in
       let start = parser.token
       var statements: [SyntaxNode] = []
+      // Lua reads a label within the label right before it.
+      var labels = 0
       while !parser.isBlockEnd {
         let isReturn = parser.isAt("return")
-        if let statement = try parser.statement() { statements.append(statement) }
+        if let statement = try parser.statement() {
+          statements.append(statement)
+          labels = statement.kind == .label ? labels + 1 : 0
+          try parser.checkLevels(parser.openLevels + labels, at: statement.line)
+        }
         if isReturn { break }
       }
       return parser.node(.block, start, statements)

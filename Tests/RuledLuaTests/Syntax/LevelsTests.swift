@@ -38,6 +38,9 @@ import Testing
         text: { count in
           String(repeating: "if true then\n", count: count) + String(repeating: " end", count: count)
         }),
+      Nesting(
+        testDescription: "labels in a row",
+        text: { count in (0..<count).map { "::a\($0)::\n" }.joined(separator: ";") }),
       Nesting(testDescription: "functions", text: around("function() return", " end")),
       Nesting(testDescription: "a sum", text: chain("1 + 1", "+ 1")),
       Nesting(testDescription: "keys", text: chain("t[1]", "[1]")),
