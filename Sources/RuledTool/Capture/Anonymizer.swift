@@ -13,6 +13,8 @@ struct Anonymizer {
   private let sources: [GlobPattern]
   /// The paths that stay: `data.plan`, `state.game.points`, or the name of an attribute.
   private let kept: [[Substring]]
+  /// Those at which nothing was yet.
+  private(set) var absent: Set<[Substring]>
   /// When the events happened, in microseconds.
   private let times: ClosedRange<Int64>
   private var replaced: [String: String] = [:]
@@ -37,6 +39,7 @@ struct Anonymizer {
     rules = RuleWords(catalog.source)
     sources = catalog.plugins.flatMap(\.manifest.sources)
     kept = paths.map { $0.split(separator: ".") }.filter { !$0.isEmpty }
+    absent = Set(kept)
     var moments: [Int64] = []
     for step in test.steps { if case .at(let time) = step { moments.append(time.microseconds) } }
     times = (moments.min() ?? 0)...(moments.max() ?? 0)
@@ -161,9 +164,9 @@ struct Anonymizer {
 
   /// The value at a path, which begins with the name of an event's attribute or with `state`.
   private mutating func value(_ value: JSONValue, at path: [String]) -> JSONValue {
-    if kept.contains(where: { kept in path.count >= kept.count && zip(kept, path).allSatisfy { $0 == $1 } }) {
-      return value
-    }
+    let keeping = kept.filter { path.starts(with: $0) { $0 == $1 } }
+    absent.subtract(keeping)
+    guard keeping.isEmpty else { return value }
     switch value {
     case .string(let text): return .string(self.text(text))
     case .array(let elements): return .array(elements.map { self.value($0, at: path) })

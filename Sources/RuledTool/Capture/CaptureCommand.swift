@@ -40,6 +40,9 @@ enum CaptureCommand: Command {
         var anonymizer = Anonymizer(test, under: catalog, keeping: kept)
         test = test.anonymized(by: &anonymizer)
         try test.expectWhatComesOut(under: catalog)
+        for path in anonymizer.absent.map({ $0.joined(separator: ".") }).sorted() {
+          environment.errors.write("--keep \(path.printable) keeps nothing: no event and no state has it\n")
+        }
         let digest = Array(test.text(about: []).utf8).withView { hash64($0, seed: 0) }
         test.name += " \(String(digest, radix: 16))"
         about = ["captured from a subject that is not named, revision \(capture.revision)"]
