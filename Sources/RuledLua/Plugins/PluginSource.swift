@@ -31,6 +31,9 @@ package struct PluginSource: Sendable, Equatable {
     return (isOfLibrary ? nil : modules.first { $0.name == file }) ?? library.first { $0.name == file }
   }
 
+  /// Whether a name or a string in its files of Lua is that word, so that a rule need not have made it of values.
+  package func has(word: String) -> Bool { (modules + library).contains { $0.has(word: word) } }
+
   package func with(library: [SourceFile]) -> PluginSource {
     PluginSource(name: name, modules: modules, data: data, tests: tests, library: library)
   }

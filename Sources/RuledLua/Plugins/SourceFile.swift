@@ -45,5 +45,8 @@ package struct SourceFile: Sendable, Equatable {
     return found.whens[SourceFunctions.Lines(first: first, last: last)]
   }
 
+  /// Whether a name or a string of the text is that word.
+  func has(word: String) -> Bool { functions.words(text).contains(word) }
+
   package var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 }

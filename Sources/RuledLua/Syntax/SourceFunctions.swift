@@ -17,6 +17,21 @@ final class SourceFunctions: Sendable {
   }
 
   private let known = Mutex<Result<Found, SyntaxError>?>(nil)
+  private let knownWords = Mutex<Set<String>?>(nil)
+
+  /// The names and strings that are written in a text, up to its first error.
+  func words(_ text: [UInt8]) -> Set<String> {
+    knownWords.withLock { known in
+      if let known { return known }
+      var words: Set<String> = []
+      var lexer = LuaLexer(text)
+      while let token = try? lexer.next(), token.kind != .end {
+        if token.kind == .name || token.kind == .string { words.insert(token.text) }
+      }
+      known = words
+      return words
+    }
+  }
 
   /// The functions and calls of a text.
   ///

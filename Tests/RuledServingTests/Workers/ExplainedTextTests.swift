@@ -8,12 +8,18 @@ import Testing
 @Suite struct ExplainedTextTests {
   private static let rules = """
     plugin { name = "p", version = "1" }
-    rule "s" { on = "x", run = function(event, state) state.secret = "top" .. "secret" end }
+    rule "s" { on = "x", run = function(event, state)
+      state.secret = "top" .. "secret"
+      state.list = { { ["n." .. state.secret .. "[5]"] = 1 } }
+    end }
     rule "t" { on = "x", priority = -1, run = function(event, state)
       local secret = state.secret
       send("to:" .. secret, "told") timer.set(secret, now() + 1, "late") once(secret) topic.join(secret)
       count("p.n", { a = secret }) board.set(secret, 7) publish(secret, "news", {}, { except = secret })
+      state[secret] = state.list[1]["n." .. secret .. "[5]"]
+      raise("told." .. secret) raise("heard." .. secret) raise("plain") send("b", "told." .. secret)
     end }
+    rule "u" { on = { "heard.*", "plain" }, run = function() end }
     """
 
   @Test(arguments: [true, false])
@@ -34,7 +40,12 @@ import Testing
     let trace = answer["result"]?["trace"]
     #expect(trace?.text.contains("topsecret") == isAdmin, "\(answer)")
     let entry = trace?.arrayValue?.first { $0["rule"] == "t" }
-    #expect(entry?["sends"] == [isAdmin ? "told to to:topsecret" : "told to …"], "\(entry ?? .null)")
+    let sends: JSONValue = isAdmin ? ["told to to:topsecret", "told.topsecret to b"] : ["told to …", "… to …"]
+    #expect(entry?["sends"] == sends, "\(entry ?? .null)")
+    #expect(entry?["raised"] == (isAdmin ? ["told.topsecret", "heard.topsecret", "plain"] : ["…", "…", "plain"]))
+    #expect(entry?["writes"] == [isAdmin ? "state.topsecret" : "state.…"])
+    #expect(
+      entry?["reads"]?.arrayValue?.last == (isAdmin ? "state.list[1].n.topsecret[5]" : "state.list[1].….…[…]"))
     #expect(entry?["micros"]?.intValue != nil)
   }
 }

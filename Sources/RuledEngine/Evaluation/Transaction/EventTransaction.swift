@@ -157,8 +157,10 @@ final class EventTransaction {
   /// If no rule listens to the sent event, it lists the types that rules listen to.
   private func beginExplanation(ofEventAt index: Int, isHeard: Bool) {
     trace.begin(event)
-    trace.type = typeText(of: queue[index])
-    trace.cause = cause(of: queue[index])
+    let type = typeText(of: queue[index])
+    let raising = raisingPlugin(of: queue[index])
+    trace.type = raising.map { trace.word(type, of: $0) } ?? type
+    trace.cause = raising.map { ($0.name, $0.manifest.rules[queue[index].rule].name) }
     guard index == 0 else { return }
     for plugin in plugins.catalog.disabled { trace.skip(disabled: plugin) }
     if !isHeard { for run in runs { trace.list(run.loaded) } }
@@ -171,11 +173,10 @@ final class EventTransaction {
     try body()
   }
 
-  /// The rule that raised an event; nil for one that was sent or parked.
-  private func cause(of queued: QueuedEvent) -> (plugin: String, rule: String)? {
+  /// The plugin that raised an event; nil for one that was sent or parked.
+  private func raisingPlugin(of queued: QueuedEvent) -> Catalog.Plugin? {
     guard case .raised(let plugin) = queued.origin else { return nil }
-    let loaded = plugins.catalog.plugins[plugin]
-    return (loaded.name, loaded.manifest.rules[queued.rule].name)
+    return plugins.catalog.plugins[plugin]
   }
 
   /// Evaluates the events of a plugin's parked part again, and commits if the plugin no longer fails.

@@ -347,7 +347,7 @@ final class PluginRun {
       guard begun != .failed else { throw vm.failure(rule: nil) }
       let outer = (transaction.trace.type, transaction.trace.cause)
       if transaction.event.isExplained {
-        transaction.trace.type = type.text
+        transaction.trace.type = transaction.trace.word(type.text, of: loaded)
         transaction.trace.cause = (loaded.name, loaded.manifest.rules[vm.operations.rule(at: index)].name)
       }
       defer { (transaction.trace.type, transaction.trace.cause) = outer }

@@ -68,7 +68,7 @@ final class TraceWriter {
     entry["migration"] = ["from": .integer(Int64(state.version)), "to": .integer(Int64(version))]
     let before = (try? JSONValue(parsing: state.json)) ?? .object([:])
     let after = (try? JSONValue(parsing: migrated)) ?? .object([:])
-    entry["writes"] = Self.changes(from: before, to: after)
+    entry["writes"] = changes(from: before, to: after, of: plugin)
     add(entry)
   }
 
@@ -90,10 +90,10 @@ final class TraceWriter {
     }
     var entry = entry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
     // A rule's earlier reads are not recorded again.
-    addReads(of: rule, in: vm.operations[(isFirstRun ? first : 0)...], state: before, to: &entry)
+    addReads(of: rule, of: plugin, in: vm.operations[(isFirstRun ? first : 0)...], state: before, to: &entry)
     if result == .skipped { entry["condition"] = vm.falseCondition(of: rule, from: first).map(json) }
     if result == .done, vm.encodeState(limit: 0) != .failed {
-      entry["writes"] = Self.changes(from: before, to: encodedState(of: vm))
+      entry["writes"] = changes(from: before, to: encodedState(of: vm), of: plugin)
       addOperations(vm.operations[first...], of: plugin, to: &entry)
       entry["follows"] = consequences(vm.operations[first...], after: recorded, of: plugin)
     }
@@ -156,13 +156,16 @@ final class TraceWriter {
   private static func list(_ items: [String]) -> JSONValue { .array(items.map { .string($0) }) }
 
   /// Adds which parts of the state a rule read, and the values that they had before it.
-  private func addReads(of rule: Int, in operations: Slice<Operations>, state: JSONValue, to entry: inout JSONObject) {
+  private func addReads(
+    of rule: Int, of plugin: Catalog.Plugin, in operations: Slice<Operations>, state: JSONValue,
+    to entry: inout JSONObject
+  ) {
     let reads = operations.indices.compactMap { index -> String? in
       guard operations.base.rule(at: index) == rule, case .read(let path) = operations[index] else { return nil }
       return path.text
     }
     guard !reads.isEmpty else { return }
-    entry["reads"] = Self.list(reads)
+    entry["reads"] = Self.list(reads.map { path($0, of: plugin) })
     entry["values"] = values(reads.compactMap { path in Self.value(at: path, in: state).map { (path, $0) } })
   }
 
@@ -205,14 +208,14 @@ final class TraceWriter {
       switch operation {
       case .decide(let name, _): add("decisions", name.text)
       case .emit(let effect): add("effects", effect.id.text)
-      case .raise(let type, _, _, _): add("raised", type.text)
+      case .raise(let type, _, _, _): add("raised", word(type.text, of: plugin))
       case .shadowed(let name, let rule):
         shadowed.append(["key": .string(name.text), "by": .string(plugin.manifest.rules[rule].name)])
-      case .send(let subject, let type, _): add("sends", "\(type.text) to \(value(subject))")
+      case .send(let subject, let type, _): add("sends", "\(word(type.text, of: plugin)) to \(value(subject))")
       case .setTimer(let name, let type, _, let due, let schedule):
         let repeats = schedule.isEmpty ? "" : ", and then each time of \(value(schedule))"
         let time = value(Timestamp(seconds: due).rfc3339)
-        add("timers", "\(value(name)): \(type.text) at \(time)\(repeats)")
+        add("timers", "\(value(name)): \(word(type.text, of: plugin)) at \(time)\(repeats)")
       case .cancelTimer(let name): add("timers", "\(value(name)): cancelled")
       case .count(let name, let labels, _, _): add("counts", "\(name.text) \(value(labels))")
       case .once(let key, _): add("once", value(key))
@@ -220,7 +223,7 @@ final class TraceWriter {
         add("places", "\(value(board)): \(value(Self.text(placing)))")
       case .publish(let topic, let type, _, let except):
         let left = except.isEmpty ? "" : " except \(value(except))"
-        add("publishes", "\(type.text) to \(value(topic))\(left)")
+        add("publishes", "\(word(type.text, of: plugin)) to \(value(topic))\(left)")
       case .joinTopic(let name): add("topics", "joins \(value(name))")
       case .leaveTopic(let name): add("topics", "leaves \(value(name))")
       case .forget(let all): add("forgets", all ? "the subject" : "the plugin's state of the subject")
@@ -246,14 +249,14 @@ final class TraceWriter {
       case .send(let subject, let type, _):
         let id = ConsequenceID.message(number: index - recorded, of: plugin.nameBytes, event, using: identity)
         found.append([
-          "kind": "message", "id": .string(id.text), "type": .string(type.text),
+          "kind": "message", "id": .string(id.text), "type": .string(word(type.text, of: plugin)),
           "subject": .string(value(subject)),
         ])
       case .setTimer(let name, let type, _, let seconds, _):
         let due = ConsequenceID.due(seconds)
         let id = ConsequenceID.timer(name, due: due, of: plugin.nameBytes, event, using: identity)
         found.append([
-          "kind": "timer", "id": .string(id.text), "type": .string(type.text),
+          "kind": "timer", "id": .string(id.text), "type": .string(word(type.text, of: plugin)),
           "subject": .string(event.subject.text), "due": .string(value(Timestamp(microseconds: due).rfc3339)),
         ])
       default: break
@@ -266,6 +269,26 @@ final class TraceWriter {
   private func value(_ text: String) -> String { event.explainsTexts ? text : "…" }
   private func value(_ bytes: Operation.Bytes) -> String { value(bytes.text) }
 
+  /// A name or a type that a rule used; where texts are left out, only one that its plugin's files have.
+  func word(_ text: String, of plugin: Catalog.Plugin) -> String {
+    event.explainsTexts || plugin.source.has(word: text) ? text : "…"
+  }
+
+  /// A path such as `state.a.b[1]`, with the names that may be shown.
+  private func path(_ text: String, of plugin: Catalog.Plugin) -> String {
+    guard !event.explainsTexts else { return text }
+    var path = "state"
+    var rest = text.dropFirst(path.count)
+    while !rest.isEmpty {
+      let name = rest.prefix { !".[]".contains($0) }
+      if !name.isEmpty { path += word(String(name), of: plugin) }
+      rest = rest.dropFirst(name.count)
+      path += rest.prefix(1)
+      rest = rest.dropFirst()
+    }
+    return path
+  }
+
   private static func text(_ placing: Operation.Placing) -> String {
     switch placing {
     case .set(let score): Place.json(score).text
@@ -275,7 +298,7 @@ final class TraceWriter {
   }
 
   /// The paths at which two states differ, down to the members that changed.
-  private static func changes(from old: JSONValue, to new: JSONValue) -> JSONValue {
-    list(JSONDifference.between(old, new, byName: true, at: "state").map(\.path))
+  private func changes(from old: JSONValue, to new: JSONValue, of plugin: Catalog.Plugin) -> JSONValue {
+    Self.list(JSONDifference.between(old, new, byName: true, at: "state").map { path($0.path, of: plugin) })
   }
 }
