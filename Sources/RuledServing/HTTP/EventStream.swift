@@ -10,12 +10,15 @@ final class EventStream: WatchReceiver {
 
   private let connection: HTTPConnection
   private let isChunked: Bool
+  /// Whether the client may still watch: its token or session may end meanwhile.
+  let isAllowed: () -> Bool
   /// The events that the connection has not taken yet.
   private var events = ByteBuffer(capacity: 1024)
 
-  init(on connection: HTTPConnection, isChunked: Bool) {
+  init(on connection: HTTPConnection, isChunked: Bool, while isAllowed: @escaping () -> Bool) {
     self.connection = connection
     self.isChunked = isChunked
+    self.isAllowed = isAllowed
     // No empty line follows the comment: common clients take one for the end of an event that has only the last id.
     events.append(": watching\n" as StaticString)
   }

@@ -317,9 +317,9 @@ final class HTTPConnection {
 
   // MARK: Streaming
 
-  /// Answers the current request with events as they come.
-  func beginStream(_ params: WatchParams) throws(RequestError) {
-    let stream = EventStream(on: self, isChunked: !options.isHTTP10)
+  /// Answers the current request with events as they come, while the client may watch.
+  func beginStream(_ params: WatchParams, while isAllowed: @escaping () -> Bool) throws(RequestError) {
+    let stream = EventStream(on: self, isChunked: !options.isHTTP10, while: isAllowed)
     _ = try table.watches.begin(params, connection: number, stream)
     self.stream = stream
     permit?.note(hasWatch: true)
@@ -355,6 +355,9 @@ final class HTTPConnection {
     if stream != nil { table.watches.endAll(connection: number) }
     stream = nil
   }
+
+  /// Ends the stream if its client may watch no longer.
+  func checkStream() { if stream?.isAllowed() == false { endStream() } }
 
   /// Ends the request or the connection if a timeout has passed at `now`, in the loop's milliseconds.
   func checkTimeouts(_ now: UInt64) {

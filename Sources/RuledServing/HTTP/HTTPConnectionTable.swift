@@ -62,7 +62,13 @@ final class HTTPConnectionTable {
   }
 
   /// Ends the requests and connections whose timeouts have passed at `now`, in the loop's milliseconds.
-  func checkTimeouts(_ now: UInt64) { forEach { $0.checkTimeouts(now) } }
+  func checkTimeouts(_ now: UInt64) {
+    checkStreams()
+    forEach { $0.checkTimeouts(now) }
+  }
+
+  /// Ends the streams of clients that may watch no longer.
+  func checkStreams() { forEach { $0.checkStream() } }
 
   func close() {
     forEach { $0.close() }

@@ -43,6 +43,7 @@ extension HTTPRouter {
     guard let session = Self.session(of: exchange), services.sessions.end(session) else {
       throw HTTPError(.notFound, "the request's cookie names no session")
     }
+    server.checkStreams()
     var response = HTTPResponse(["ended": true])
     response.headers.append(Self.cookie("", seconds: 0, exchange))
     return response
@@ -93,7 +94,7 @@ extension HTTPRouter {
     ("set-cookie", "\(cookieName(exchange))=\(session); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict")
   }
 
-  private static func session(of exchange: HTTPExchange) -> String? {
+  static func session(of exchange: HTTPExchange) -> String? {
     let start = "\(cookieName(exchange))="
     for cookie in (exchange.headers["cookie"] ?? "").split(separator: ";") {
       let cookie = cookie.drop { $0 == " " }

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledEngine
 import RuledIO
 package import RuledWire
 
@@ -75,6 +76,17 @@ final class HTTPRouter {
     if let role = try sessionRole(of: exchange) { return role }
     guard needsToken else { return .reader }
     throw .wrongToken
+  }
+
+  /// Tells later whether the token or the session of a request is still in force; it keeps nothing else of the request.
+  private func right(of exchange: HTTPExchange) -> () -> Bool {
+    guard exchange.peer.isAnonymous else { return { true } }
+    if let token = services.bearerToken {
+      let digest = token.digest
+      if token.matches(authorization: exchange.headers["authorization"]) { return { token.digest == digest } }
+    }
+    let (session, sessions) = (Self.session(of: exchange) ?? "", services.sessions)
+    return { sessions.role(of: session, now: EngineClock.monotonic) != nil }
   }
 
   private func checkMethod(of exchange: HTTPExchange, _ endpoint: HTTPEndpoint) throws(HTTPError) {
@@ -163,7 +175,7 @@ final class HTTPRouter {
       let params = try text.withView { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }.get()
       if exchange.method == "HEAD" { return connection.respond(HTTPResponse(200, type: "text/event-stream", [])) }
       try services.checkRead()
-      try connection.beginStream(params)
+      try connection.beginStream(params, while: right(of: exchange))
     } catch { throw HTTPError(error) }
   }
 

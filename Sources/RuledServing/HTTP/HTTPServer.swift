@@ -100,6 +100,8 @@ final class HTTPServer: WebServer {
   /// Closes a connection, whose permit another one got.
   func evict(_ connection: UInt64) { mailbox.send(.call { $0[connection]?.evict() }) }
 
+  func checkStreams() { mailbox.send(.call { $0.checkStreams() }) }
+
   func readChanges() { mailbox.send(.call { $0.watches.read() }) }
 
   /// How often clients that watch are sent a comment, in milliseconds.

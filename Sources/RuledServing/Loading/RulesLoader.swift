@@ -121,7 +121,7 @@ final class RulesLoader {
       return
     }
     notify { $0.reloading() }
-    if hasCallers || readingConfiguration { services.bearerToken?.reread(services.log) }
+    if hasCallers || readingConfiguration { services.rereadToken() }
     let isConfigured = readingConfiguration ? reconfigure() : hasCallers ? reviewConfiguration() : nil
     let isReloading = hasCallers || (folderWaits == nil && (hasChanged || isConfigured != false))
     let result = isReloading ? reload() : nil

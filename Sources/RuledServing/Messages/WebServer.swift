@@ -11,6 +11,9 @@ protocol WebServer: AnyObject, Sendable {
 
   func takeReply(_ reply: ByteView, for target: ReplyTarget)
 
+  /// Ends the streams of clients whose token or session has ended.
+  func checkStreams()
+
   /// Whether a client still waits for the response to a request.
   func isAwaited(_ token: UInt64) -> Bool
 }

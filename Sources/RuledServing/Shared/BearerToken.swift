@@ -17,6 +17,9 @@ package final class BearerToken: Sendable {
     values = Mutex((Self.digest(of: token), nil))
   }
 
+  /// The digest of the token in force, by which a change of it can be told.
+  var digest: [UInt8] { values.withLock { $0.digest } }
+
   /// Why the file can't be used as it is now, so that the token before is in force; nil if it can.
   package var problem: String? { values.withLock { $0.problem } }
 
@@ -51,7 +54,6 @@ package final class BearerToken: Sendable {
   package func matches(authorization: String?) -> Bool {
     guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { return false }
     let other = Self.digest(of: String(authorization.dropFirst(7).drop { $0 == " " }))
-    let digest = values.withLock { $0.digest }
     return zip(digest, other).reduce(digest.count == other.count) { $0 && $1.0 == $1.1 }
   }
 

@@ -110,6 +110,12 @@ final class Services: Sendable {
     generations.wrappingAdd(1, ordering: .relaxed)
   }
 
+  /// Reads the bearer token again; streams of the token before end.
+  func rereadToken() {
+    bearerToken?.reread(log)
+    web.withLock { $0 }?.checkStreams()
+  }
+
   /// Logs the names in the configuration that the rules or this host do not know.
   func warnOfUnknownNames(_ catalog: Catalog) {
     let sinks = HostReview.unknownSinks(configuration, known: catalog.plugins.flatMap(\.manifest.sinks))

@@ -55,6 +55,28 @@ import Testing
     #expect(client.ask("DELETE", "/v1/session", nil, ["Authorization": "Bearer secret"])?.status == 404)
   }
 
+  @Test func `a watch ends with the session or the token that it began with, and others go on`() throws {
+    let rig = try ServerRig(token: "secret") { $0.http.role = .writer }
+    defer { rig.stop() }
+    let client = HTTPClient(try rig.loopbackClient())
+    let (ended, other) = (["Cookie": Self.session(rig, client, .writer)], ["Cookie": Self.session(rig, client)])
+    let streams = try [ended, other, ["Authorization": "Bearer secret"]].map { headers in
+      let stream = HTTPClient(try rig.loopbackClient())
+      stream.send("GET", "/v1/watch", nil, headers)
+      #expect(stream.fields()["content-type"] == "text/event-stream")
+      return stream
+    }
+    #expect(client.ask("DELETE", "/v1/session", nil, ended.merging(["ruled-dashboard": "1"]) { $1 })?.status == 200)
+    let socket = HTTPClient(rig.client())
+    func count(_ number: Int) { _ = socket.ask("POST", "/v1/events", #"{"type":"n","subject":"s\#(number)"}"#) }
+    count(1)
+    #expect(streams.map { $0.streamLines(3).count } == [0, 3, 3])
+    rig.folder.write("token", "another")
+    rig.services.rereadToken()
+    count(2)
+    #expect(streams[1...].map { $0.streamLines(3).count } == [3, 0])
+  }
+
   @Test func `a request by cookie that changes something comes from the page`() throws {
     let rig = try ServerRig(token: "secret")
     defer { rig.stop() }

@@ -42,12 +42,8 @@ final class ServerRig {
     end)
     """
 
-  /// A token whose file is gone.
-  private static func bearerToken(_ token: String) throws -> BearerToken {
-    let folder = TemporaryFolder()
-    folder.write("token", token)
-    return try BearerToken(file: folder("token"))
-  }
+  /// Has the file of the token.
+  let folder = TemporaryFolder()
 
   /// Starts the threads; `configure` changes the configuration first.
   init(
@@ -58,7 +54,9 @@ final class ServerRig {
     var configuration = Configuration()
     configure(&configuration)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(context: context, workers: 2, bearerToken: try token.map(Self.bearerToken))
+    if let token { folder.write("token", token) }
+    let bearerToken = token == nil ? nil : try BearerToken(file: folder("token"))
+    let services = Services(context: context, workers: 2, bearerToken: bearerToken)
     self.services = services
     let commits = CommitPipeline(
       context: context, hub: WatchHub(spare: context.changeLogs), workers: services.workers)
