@@ -13,6 +13,7 @@ final class WaitingRequests {
     var executed = 0
     /// Whether the last text is a line of which the router knows nothing yet.
     fileprivate(set) var endsWithLine = false
+    /// The large replies since the last bundle with a request of it came: its client has read those before.
     var largeReplies = LargeReplies()
 
     fileprivate init(_ client: ReplyTarget.Client) { self.client = client }
@@ -37,10 +38,12 @@ final class WaitingRequests {
 
   func contains(_ client: ReplyTarget.Client) -> Bool { !queues.isEmpty && queues[client] != nil }
 
-  /// Adds a request, or a line that the router has not read.
+  /// Adds a request, or a line that the router has not read, of a bundle that had these large replies so far.
   ///
   /// Returns whether it is the client's first one here.
-  func add(_ text: ByteView, to target: ReplyTarget, subject: UInt64 = 0, isLine: Bool = false) -> Bool {
+  func add(
+    _ text: ByteView, to target: ReplyTarget, subject: UInt64, isLine: Bool, after largeReplies: LargeReplies
+  ) -> Bool {
     let known = queues[target.client]
     let queue = known ?? Queue(target.client)
     if known == nil {
@@ -49,6 +52,7 @@ final class WaitingRequests {
     }
     queue.bundle.add(text, to: target, subject: subject)
     queue.endsWithLine = isLine
+    queue.largeReplies = largeReplies
     return known == nil
   }
 

@@ -9,13 +9,13 @@ extension Worker {
   func executeRequests(in bundle: TextBundle) {
     let requests = bundle.texts
     var executed = 0
+    var large = LargeReplies()
     if waiting.isEmpty {
       noteStart()
-      var large = LargeReplies()
       executed = execute(requests[...], in: bundle, until: turnEnd, &large)
     }
     for request in requests[executed...] {
-      wait(for: bundle.bytes(of: request), to: request.target, subject: request.subject)
+      wait(for: bundle.bytes(of: request), to: request.target, subject: request.subject, after: large)
     }
     pool.putBack(bundle)
   }
@@ -47,9 +47,12 @@ extension Worker {
   /// Lets a request, or a line that the router has not read, wait for its client's next turn.
   ///
   /// The client's connection delivers no line until then.
-  func wait(for text: ByteView, to target: ReplyTarget, subject: UInt64 = 0, isLine: Bool = false) {
+  func wait(
+    for text: ByteView, to target: ReplyTarget, subject: UInt64 = 0, isLine: Bool = false,
+    after large: LargeReplies = LargeReplies()
+  ) {
     if waiting.isEmpty { loop.onNextTick {} }
-    guard waiting.add(text, to: target, subject: subject, isLine: isLine) else { return }
+    guard waiting.add(text, to: target, subject: subject, isLine: isLine, after: large) else { return }
     connection(of: target.client)?.pauseLines()
   }
 
