@@ -72,10 +72,11 @@ extension Worker {
       if queue.executed < queue.count {
         waiting.putBack(queue)
       } else if let connection = connection(of: queue.client) {
+        connection.resumeLines()
+        // The line may pause the connection again: as a batch, or as there is no time left.
         if queue.endsWithLine, let line = bundle.texts.last {
           router.receive(line: bundle.bytes(of: line), on: connection)
         }
-        if !waiting.contains(queue.client) { connection.resumeLines() }
       }
     } while !isTurnOver
     if !waiting.isEmpty { loop.onNextTick {} }

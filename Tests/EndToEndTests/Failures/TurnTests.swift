@@ -13,7 +13,10 @@ extension EndToEnd {
         for number = 1, 200000 do sum = sum + number end
         return sum
       end
-      rule "slow" { on = "slow", run = function(event, state) state.last = event.data.number; state.sum = work() end }
+      rule "slow" { on = "slow", run = function(event, state)
+        if event.data.number < (state.last or 0) then state.disorder = event.data.number end
+        state.last, state.sum = event.data.number, work()
+      end }
       rule "quick" { on = "quick", run = function(event, state) state.n = (state.n or 0) + 1 end }
       query "slow" (function(args) return { sum = work() } end)
       """
@@ -54,6 +57,27 @@ extension EndToEnd {
       if form == "queries" { return }
       let last: JSONValue = form == "events and queries" ? 299 : 300
       #expect(try other.call("state", ["subject": "a"])["plugins"]?["p"]?["last"] == last)
+    }
+
+    @Test(arguments: [1, 2]) func `lines and batches of slow requests keep their order`(workers: Int) throws {
+      let daemon = try RuledDaemon(rules: Self.rules, configuration: "workers = \(workers)")
+      let client = try daemon.client()
+      let (lines, batches) = (10, 10)
+      var number = 0
+      func next() -> String {
+        number += 1
+        return Self.request("events", number)
+      }
+      for _ in 0..<batches {
+        let before = (0..<lines).map { _ in next() }
+        let batch = (0..<lines).map { index in
+          index % 3 == 0 ? next() : Self.request("events", 100_000 + index).replacing("\"a\"", with: "\"b\(index)\"")
+        }
+        client.send((before + ["[\(batch.joined(separator: ","))]"]).map { $0 + "\n" }.joined())
+      }
+      for _ in 0..<(lines + 1) * batches { _ = try #require(client.line()) }
+      let state = try client.call("state", ["subject": "a"])["plugins"]?["p"]
+      #expect(state?["last"] == .integer(Int64(number)) && state?["disorder"] == nil, "\(String(describing: state))")
     }
   }
 }
