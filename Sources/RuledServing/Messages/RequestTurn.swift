@@ -5,7 +5,7 @@ enum RequestTurn {
   /// How long a client's turn may take, beyond one request.
   static let nanoseconds: UInt64 = 2_000_000
   /// How long a worker executes requests in a tick; what is left waits for its clients' turns.
-  static let tickNanoseconds: UInt64 = 16_000_000
+  static let tickNanoseconds: UInt64 = 32_000_000
   /// The requests after which a turn ends.
   static let requests = 64
   /// The bytes of replies after which a turn ends.
