@@ -6,6 +6,8 @@ enum RequestTurn {
   static let nanoseconds: UInt64 = 2_000_000
   /// How long a worker executes requests in a tick; what is left waits for its clients' turns.
   static let tickNanoseconds: UInt64 = 32_000_000
+  /// How long a tick executes requests that waited.
+  static let waitingNanoseconds: UInt64 = 8_000_000
   /// The requests after which a turn ends.
   static let requests = 64
   /// The bytes of replies after which a turn ends.

@@ -59,8 +59,8 @@ extension Worker {
   /// Gives a turn to each client whose requests wait, for as long as the tick has time.
   func executeWaitingRequests() {
     guard !waiting.isEmpty else { return }
-    turnEnd = 0
     noteStart()
+    turnEnd = begun + RequestTurn.waitingNanoseconds
     repeat {
       guard let queue = waiting.removeNext() else { break }
       let bundle = queue.bundle
