@@ -15,7 +15,7 @@ final class BatchQueue {
   /// The number of the last durable batch.
   private(set) var durable: UInt64 = 0
 
-  /// How often writes were taken back.
+  /// How often writes were rolled back or discarded.
   private(set) var rollBacks = 0
 
   /// The owner's number: that of a daemon's worker, or another unique one.

@@ -1,8 +1,8 @@
 /// The names of a subject's pending timers by plugin, as the batches of its worker will leave them.
 ///
-/// A subject with many timers is asked for them at each that fires, and reading them all takes a millisecond.
+/// Each timer that fires asks for them where a subject has many, and reading a thousand takes a millisecond.
 final class PendingTimers {
-  /// The number of times that the worker had taken back writes when they were read: others after that are not known here.
+  /// `BatchQueue.rollBacks` at the time of reading; a later number means that the names are out of date.
   let rollBacks: Int
   private(set) var count = 0
   private var names: [[UInt8]: Set<[UInt8]>] = [:]

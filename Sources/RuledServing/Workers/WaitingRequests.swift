@@ -11,9 +11,9 @@ final class WaitingRequests {
     private(set) var bundle = TextBundle()
     /// The number of the bundle's requests that are executed.
     var executed = 0
-    /// Whether the last text is a line of which the router knows nothing yet.
+    /// Whether the last text is a line that the router has not read.
     fileprivate(set) var endsWithLine = false
-    /// The large replies since the last bundle with a request of it came: its client has read those before.
+    /// The large replies since the client's last requests came, as a client that sends more has read the earlier ones.
     var largeReplies = LargeReplies()
 
     fileprivate init(_ client: ReplyTarget.Client) { self.client = client }
@@ -21,7 +21,7 @@ final class WaitingRequests {
     /// The number of texts that are requests of this worker.
     var count: Int { bundle.texts.count - (endsWithLine ? 1 : 0) }
 
-    /// Drops the executed requests once they are half of the bundle: a client that goes on sending may never see its queue empty.
+    /// Drops the executed requests once they are half of the bundle, as the queue of a client that goes on sending is never empty.
     fileprivate func dropExecuted() {
       guard executed * 2 >= bundle.texts.count else { return }
       let rest = TextBundle()

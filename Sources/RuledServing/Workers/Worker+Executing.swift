@@ -5,7 +5,9 @@ import RuledWire
 
 /// Executing requests: from their text to the reply, which joins the commit batch.
 extension Worker {
-  /// Executes requests that this worker's router or another's has forwarded, in their order; those wait for which the tick has no time.
+  /// Executes requests that this worker's router or another's has forwarded, in their order.
+  ///
+  /// Once the tick's time for requests is over, the rest waits. While a client's requests wait, all that come wait behind them.
   func executeRequests(in bundle: TextBundle) {
     let requests = bundle.texts
     var executed = 0
@@ -20,7 +22,7 @@ extension Worker {
     pool.putBack(bundle)
   }
 
-  /// Executes at least one request of a bundle, and goes on until a time; returns the index behind the last one.
+  /// Executes requests of a bundle until the time `end`, one at least; returns the index of the first one that is left.
   private func execute(
     _ requests: ArraySlice<TextBundle.Text>, in bundle: TextBundle, until end: UInt64, _ large: inout LargeReplies
   ) -> Int {
