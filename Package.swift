@@ -175,7 +175,7 @@ let package = Package(
       "RuledServingTests",
       [
         "RuledServing", "RuledCore", "RuledDelivery", "RuledIO", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua",
-        "RuledStore", "CAllocations", "CLinux", "IOTestSupport", "StoreTestSupport", "TestSupport",
+        "RuledJournal", "RuledStore", "CAllocations", "CLinux", "IOTestSupport", "StoreTestSupport", "TestSupport",
       ]),
     tests("RuledNodesTests", ["RuledNodes", "RuledCore", "RuledWire"]),
     tests("RuledDaemonTests", ["RuledDaemon", "RuledCore", "RuledDelivery", "RuledIO"]),

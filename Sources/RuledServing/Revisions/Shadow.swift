@@ -51,7 +51,7 @@ final class Shadow: Sendable {
   /// The time between two summaries while events keep coming, in nanoseconds.
   private static let reportPeriod: UInt64 = 1_000_000_000
   /// How long the bytes of a forgotten subject may stay in the world's store, in nanoseconds.
-  private static let erasingPeriod: UInt64 = 12 * 3_600 * 1_000_000_000
+  private let erasingPeriod: UInt64
   /// How long the thread may be without a processor before that counts as being behind, in nanoseconds.
   private static let longestPause: UInt64 = 1_000_000_000
   /// How long a look at the state waits for the thread, which may have lost its processor while it changes it, in milliseconds.
@@ -62,12 +62,14 @@ final class Shadow: Sendable {
   /// It sees every event that is committed afterwards.
   init(
     _ rules: RevisionArchive.Revision, percent: Double, _ journal: JournalService, _ context: EngineContext,
+    priority: Thread.Priority = .idle, erasingEvery period: UInt64 = 12 * 3_600 * 1_000_000_000,
     besides live: @escaping @Sendable () -> Catalog?
   ) throws(StoreError) {
     self.rules = rules
     self.context = context
     self.live = live
     self.journal = journal
+    erasingPeriod = period
     share = SubjectShare(percent: percent, revision: rules.entry.revision)
     since = context.clock.now
     mostLag = Int64(context.configuration.limits.shadowSeconds) * 1_000_000
@@ -77,7 +79,7 @@ final class Shadow: Sendable {
     self.state = state
     known = Mutex(state)
     do throws(SystemError) {
-      _ = try Thread.start(name: "ruled-shadow") { [self] in run(after: last) }
+      _ = try Thread.start(name: "ruled-shadow", priority: priority) { [self] in run(after: last) }
     } catch { throw StoreError(.closed, "the thread can't be started: \(error)") }
   }
 
@@ -149,7 +151,6 @@ final class Shadow: Sendable {
   }
 
   private func run(after last: UInt64) {
-    Thread.Priority.idle.apply()
     do {
       if let copy { try follow(from: copy.folder, after: last) }
     } catch {
@@ -172,7 +173,8 @@ final class Shadow: Sendable {
     condition.signal { state.times = state.times.of(catalog) }
     var waiting: [JournalEntry] = []
     var (earlier, reported, played) = (0, UInt64(0), sequence)
-    var (mustErase, erased) = (false, EngineClock.monotonic)
+    // The copy shares files with the store, which may still have bytes of subjects that were forgotten before.
+    var (mustErase, erased) = (true, EngineClock.monotonic)
     let clock = context.clock
     while !isStopping.load(ordering: .relaxed) {
       condition.locked { state.looked = EngineClock.monotonic }
@@ -198,7 +200,7 @@ final class Shadow: Sendable {
         }
       }
       mustErase = mustErase || ready.contains { $0.origin == .forget }
-      if mustErase, EngineClock.monotonic >= erased + Self.erasingPeriod {
+      if mustErase, EngineClock.monotonic >= erased + erasingPeriod {
         try base.compact()
         (mustErase, erased) = (false, EngineClock.monotonic)
       }
