@@ -133,14 +133,14 @@ final class ForwardedLines {
     guard let socket else { return }
     let start = input.count
     switch input.append(upTo: 64 << 10, { SystemCalls.receive(socket, into: &$0) }) {
-    case .moved: forwardReplies(from: start)
+    case .moved: passReplies(from: start)
     case .wouldBlock: break
     case .ended, .failed: breakTunnel()
     }
   }
 
   /// Sends the client complete lines, and the beginning of a long one; there is no line feed before `start`.
-  private func forwardReplies(from start: Int) {
+  private func passReplies(from start: Int) {
     var lineStart = 0
     var scanned = start
     while let newline = input.firstIndex(of: UInt8(ascii: "\n"), from: scanned) {
@@ -191,7 +191,7 @@ final class ForwardedLines {
       connection.resumeLines()
     }
     guard !mayGoOn else { return }
-    connection.write()
+    connection.sendOutput()
     connection.close()
   }
 

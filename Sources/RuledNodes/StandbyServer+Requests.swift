@@ -5,9 +5,9 @@ import RuledWire
 
 /// Requests of a follower's clients: sent to the owner, asked of the database, or refused.
 extension StandbyServer {
-  func receive(line: ByteView, on connection: Connection) {
+  func receiveLine(_ line: ByteView, on connection: Connection) {
     reply.removeAll()
-    let parsed = parser.parse(line, readable: line.count + LineFramer.padding)
+    let parsed = parser.parseRequest(line, readable: line.count + LineFramer.padding)
     if case .single(.request(let request)) = parsed, Self.isForDatabase(request.method) {
       return ask(request, connection)
     } else if case .single(.request(let request)) = parsed, request.method == .health {

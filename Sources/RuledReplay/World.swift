@@ -128,7 +128,7 @@ package final class World {
     }
     try perform(.recorded(entry), &played) { (world) throws(RequestError) in
       try world.evaluator.imposing(world.imposedFailures(of: entry)) { () throws(RequestError) in
-        try world.evaluate(entry)
+        try world.replay(entry)
       }
     }
     try deliverOwnMessages(&played)
@@ -154,7 +154,7 @@ package final class World {
   }
 
   /// Evaluates an entry's event if it happens in this world; the recorder then has the outcome.
-  private func evaluate(_ entry: JournalEntry) throws(RequestError) {
+  private func replay(_ entry: JournalEntry) throws(RequestError) {
     switch entry.origin {
     case .client: _ = try evaluator.replay(entry, recorded == nil ? .asSent : .asRecorded)
     case .message: try deliver(entry)

@@ -39,7 +39,7 @@ package final class MemoryStore: StateStore {
     }
   }
 
-  package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+  package func appendCommit(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
     try commit(set, durable: false)
     return contents.withLock { contents in
       contents.appended += 1
@@ -50,7 +50,7 @@ package final class MemoryStore: StateStore {
   package func makeRoom(for byteCount: Int) {}
 
   @discardableResult
-  package func sync() throws(StoreError) -> UInt64 {
+  package func syncCommits() throws(StoreError) -> UInt64 {
     try contents.withLock { (contents) throws(StoreError) in
       try Self.requireOpen(contents)
       return contents.appended
@@ -61,7 +61,7 @@ package final class MemoryStore: StateStore {
 
   package var state: StoreState { contents.withLock { $0.state } }
 
-  package func reopen() throws(StoreError) { try sync() }
+  package func reopen() throws(StoreError) { try syncCommits() }
 
   package var problem: StoreError? { nil }
 

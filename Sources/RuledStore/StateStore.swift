@@ -24,21 +24,21 @@ package protocol StateStore: AnyObject, Sendable {
 
   /// Appends `set` atomically; returns its number, which is higher than those before.
   ///
-  /// Readers see it once it is committed: with `isCommitted` at once, otherwise after `sync()` has made it durable. If that fails, nothing
+  /// Readers see it once it is committed: with `isCommitted` at once, otherwise after `syncCommits()` has made it durable. If that fails, nothing
   /// of it is committed. Errors are those of `commit`; they don't affect earlier appends.
   ///
   /// Returns nil, without appending, if it would have to wait for the disk: call `makeRoom`, without a lock that others need, and try
   /// again.
-  func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64?
+  func appendCommit(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64?
 
-  /// Waits for the disk until a set of `byteCount` bytes can be appended: as many as the set had that `append` did not take.
+  /// Waits for the disk until a set of `byteCount` bytes can be appended: as many as the set had that `appendCommit` did not take.
   func makeRoom(for byteCount: Int) throws(StoreError)
 
   /// Makes all appends durable and commits them; returns the number of the last committed append.
   ///
   /// Errors are those of `commit`, and concern all uncommitted appends. Other threads may append meanwhile.
   @discardableResult
-  func sync() throws(StoreError) -> UInt64
+  func syncCommits() throws(StoreError) -> UInt64
 
   var committedSequence: UInt64 { get }
 
@@ -81,7 +81,7 @@ extension StateStore {
   /// Appends `set`, waiting for the disk if necessary; returns its number.
   package func append(_ set: WriteSet) throws(StoreError) -> UInt64 {
     while true {
-      if let number = try append(set, isCommitted: false) { return number }
+      if let number = try appendCommit(set, isCommitted: false) { return number }
       try makeRoom(for: set.byteCount)
     }
   }

@@ -26,10 +26,10 @@ package struct Tool {
       environment.output.flush()
       environment.errors.flush()
     }
-    do { return try dispatch(words, environment) } catch { return environment.report(error) }
+    do { return try runCommand(words, environment) } catch { return environment.report(error) }
   }
 
-  private func dispatch(_ words: [String], _ environment: ToolEnvironment) throws -> ExitCode {
+  private func runCommand(_ words: [String], _ environment: ToolEnvironment) throws -> ExitCode {
     let (leading, remaining) = try parseLeadingOptions(words[...])
     let help = HelpText(program: Self.name, sharedOptions: OptionSpec.shared, highlight: environment.style.bold)
     guard let word = remaining.first else {

@@ -53,20 +53,29 @@ import Testing
     #expect(files.contains { Self.declares($0.text, String(parts[1])) }, "no file of \(parts[0]) declares \(parts[1])")
   }
 
-  /// Requirements, which end with their signature, and private helpers do not count.
-  @Test func `no type of the walk has a function with the name of another type's step`() {
-    let steps = Dictionary(Self.walk.map { $0.split(separator: ".") }.map { ($0[1], $0[0]) }, uniquingKeysWith: { $1 })
-    for type in Set(steps.values) {
-      for file in Self.code where file.path.contains("/Sources/") && Self.isFile(file.path, of: type) {
-        for line in file.text.split(separator: "\n") where !line.hasSuffix(")") && !line.contains("private ") {
-          let words = line.split { !$0.isLetter && !$0.isNumber }
-          guard let index = words.firstIndex(of: "func"), index + 1 < words.count else { continue }
-          let owner = steps[words[index + 1]] ?? type
-          #expect(owner == type, "\(type) has \(words[index + 1]), which is a step of \(owner)")
-        }
+  /// Each type that conforms to a protocol has a function for each of its requirements, which have no body.
+  @Test(arguments: walk)
+  func `a search for a step of the walk finds one type, or a requirement of a protocol`(step: String) {
+    let name = step.split(separator: ".").last.map(String.init) ?? ""
+    let found = Self.functions[name] ?? []
+    guard !found.contains(where: \.isRequirement) else { return }
+    let others = found.map(\.path).filter { !Self.isFile($0, of: step.prefix { $0 != "." }) }
+    #expect(others.isEmpty, "\(others) have \(name) too")
+  }
+
+  /// The functions in Sources by name, each with its file.
+  private static let functions: [String: [(path: String, isRequirement: Bool)]] = {
+    var found: [String: [(path: String, isRequirement: Bool)]] = [:]
+    for file in code where file.path.contains("/Sources/") && file.path.hasSuffix(".swift") {
+      for line in file.text.split(separator: "\n") {
+        let words = line.split { !$0.isLetter && !$0.isNumber }
+        guard let index = words.firstIndex(of: "func"), index + 1 < words.count, !line.contains("//") else { continue }
+        let hasBody = line.last.map { "{}(".contains($0) } ?? false
+        found[String(words[index + 1]), default: []].append((file.path, !hasBody))
       }
     }
-  }
+    return found
+  }()
 
   /// Whether a file is one of a type.
   static func isFile(_ path: String, of type: some StringProtocol) -> Bool {

@@ -62,7 +62,7 @@ extension Cluster {
       }
       for number in 0..<50 {
         let commit = try store.append(Cluster.writes("\(number)"))
-        #expect(try store.sync() == commit)
+        #expect(try store.syncCommits() == commit)
       }
       #expect(eventually { second.texts == first.texts && second.texts.count == 50 })
       #expect(second.node.figures.owner == first.node.identity)

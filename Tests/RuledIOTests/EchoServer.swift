@@ -77,7 +77,7 @@ final class EchoServer: Sendable {
       table.handler = self
     }
 
-    func receive(line: ByteView, on connection: Connection) {
+    func receiveLine(_ line: ByteView, on connection: Connection) {
       server.account.withLock {
         $0.lines += 1
         $0.bytes += line.count

@@ -21,7 +21,7 @@ import Testing
         for byte in part { room.append(byte) }
         return rest.dropFirst(part.count)
       }
-      while let item = framer.nextLine() { take(item) }
+      while let item = framer.cutLine() { take(item) }
     }
     if let item = framer.lastLine() { take(item) }
     #expect(framer.isEmpty)

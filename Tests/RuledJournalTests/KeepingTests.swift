@@ -270,7 +270,7 @@ import Testing
         try rig.send("user:\(number)", #"{"x":"marker \#(number)"}"#)
         ends.append(rig.store.logBytes)
       }
-      try rig.store.sync()
+      try rig.store.syncCommits()
       rig.end()
       let path = rig.folder.path + "/store"
       let log = try #require(try Folder.names(path + "/log").first { $0.hasSuffix(".log") })

@@ -10,7 +10,7 @@ import Testing
   private let all = UnansweredCount()
 
   private func add(_ text: String, to requests: inout UnansweredRequests) -> Bool {
-    Array(text.utf8).withView { requests.add(parser.parse($0)) }
+    Array(text.utf8).withView { requests.add(parser.parseRequest($0)) }
   }
 
   private func note(_ text: String, in requests: inout UnansweredRequests) -> Bool? {

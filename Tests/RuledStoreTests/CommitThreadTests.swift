@@ -46,7 +46,7 @@ import Testing
         switch number {
         case 0:
           let sequence = try store.append(set)
-          if round % 100 == 0 { #expect(try store.sync() >= sequence) }
+          if round % 100 == 0 { #expect(try store.syncCommits() >= sequence) }
         case 1: try store.commit(set, durable: false)
         case 2: try store.commit(set, durable: round % 20 == 0)
         default:
@@ -78,7 +78,7 @@ import Testing
       }
       let errors = try run(threads: 2) { number in
         if number == 0 {
-          #expect(throws: StoreError.self) { try store.sync() }
+          #expect(throws: StoreError.self) { try store.syncCommits() }
           try store.reopen()
         } else {
           while !gate.isOpen.load(ordering: .acquiring) { sched_yield() }

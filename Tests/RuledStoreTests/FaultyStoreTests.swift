@@ -11,7 +11,7 @@ struct FaultyStoreTests {
     try store.put("ra", "1")
     let error = #expect(throws: StoreError.self) { try store.put("ra", "2") }
     #expect(error?.code == .diskFull)
-    #expect(#expect(throws: StoreError.self) { try store.sync() }?.code == .poisoned)
+    #expect(#expect(throws: StoreError.self) { try store.syncCommits() }?.code == .poisoned)
     #expect(throws: StoreError.self) { try store.reopen() }
     #expect(throws: StoreError.self) { try store.put("ra", "3") }
     try store.reopen()

@@ -304,13 +304,13 @@ import Testing
       _ = #expect(throws: StoreError.self) { try store.append(set("rb", bytes: 3 << 20)) }
     }
     #expect(throws: StoreError.self) { try store.append(set("rc", bytes: 10)) }
-    #expect(try store.sync() == first)
+    #expect(try store.syncCommits() == first)
     #expect(try store.value(Array("ra".utf8))?.count == 10)
-    #expect(#expect(throws: StoreError.self) { try store.sync() }?.code == .poisoned)
+    #expect(#expect(throws: StoreError.self) { try store.syncCommits() }?.code == .poisoned)
     #expect(try crashed("refused").pairs().count == 1)
     try store.reopen()
     #expect(try store.append(set("rd", bytes: 10)) > first)
-    try store.sync()
+    try store.syncCommits()
     #expect(try crashed("reopened").pairs().map { String(decoding: $0.key, as: UTF8.self) } == ["ra", "rd"])
   }
 
@@ -332,7 +332,7 @@ import Testing
             set.put(Array("r\(writer)-\(round)".utf8), [UInt8](repeating: UInt8(writer), count: round % 300))
             let number = try store.append(set)
             guard round % 1_000 == 0 else { continue }
-            let committed = try store.sync()
+            let committed = try store.syncCommits()
             let found = try store.value(Array("r\(writer)-\(round)".utf8))
             if committed < number || found?.count != round % 300 {
               failures.withLock { $0.append("\(writer)-\(round)") }
@@ -343,13 +343,13 @@ import Testing
     }
     threads.append(
       try Thread(name: "test") {
-        do { while left.load(ordering: .acquiring) > 0 { try store.sync() } } catch {
+        do { while left.load(ordering: .acquiring) > 0 { try store.syncCommits() } } catch {
           failures.withLock { $0.append("\(error)") }
         }
       })
     for thread in threads { thread.join() }
     #expect(failures.withLock { $0 } == [])
-    try store.sync()
+    try store.syncCommits()
     #expect(try store.pairs().count == writers * rounds)
     #expect(try crashed().pairs() == store.pairs())
   }

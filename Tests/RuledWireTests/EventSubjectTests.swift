@@ -69,8 +69,8 @@ struct EventSubjectTests {
       }
       guard let subject = foundSubject(in: line) else { continue }
       line.withView { bytes in
-        guard case .single(let message) = parser.parse(bytes) else {
-          if case .batch = parser.parse(bytes) { Issue.record("a batch") }
+        guard case .single(let message) = parser.parseRequest(bytes) else {
+          if case .batch = parser.parseRequest(bytes) { Issue.record("a batch") }
           return
         }
         guard case .request(let request) = message else { return }

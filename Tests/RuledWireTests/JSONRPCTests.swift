@@ -153,7 +153,7 @@ struct JSONRPCTests {
   func `A line is a parse error only when it is no JSON`(_ example: JSONVerdict) {
     example.bytes.withView { bytes in
       var code: RequestError.Code?
-      if case .invalid(let error) = RequestParser().parse(bytes) { code = error.code }
+      if case .invalid(let error) = RequestParser().parseRequest(bytes) { code = error.code }
       #expect((code == .parseError) == !example.isJSON)
     }
   }

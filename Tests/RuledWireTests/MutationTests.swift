@@ -51,7 +51,7 @@ struct MutationTests {
         #expect(JSONValue(root) == expected, "\(String(decoding: bytes, as: UTF8.self))")
         checkText(root, text)
       }
-      switch parser.parse(bytes, readable: buffer.count) {
+      switch parser.parseRequest(bytes, readable: buffer.count) {
       case .invalid: break
       case .single(let message): decode(message)
       case .batch(var batch): while let message = batch.next() { decode(message) }

@@ -13,7 +13,7 @@ enum Wire {
   static func reply(to line: [UInt8], parser: RequestParser = RequestParser()) -> String? {
     let buffer = ByteBuffer()
     line.withView { bytes in
-      switch parser.parse(bytes) {
+      switch parser.parseRequest(bytes) {
       case .invalid(let error): ReplyWriter.error(error, id: nil, to: buffer)
       case .single(let message): answer(message, to: buffer) {}
       case .batch(var batch):
@@ -45,7 +45,7 @@ enum Wire {
     let parser = RequestParser()
     let line = Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\(method)\",\"params\":\(params)}".utf8)
     return try line.withView { bytes in
-      guard case .single(.request(let request)) = parser.parse(bytes) else {
+      guard case .single(.request(let request)) = parser.parseRequest(bytes) else {
         throw RequestError(.invalidRequest, "no request: \(params)")
       }
       return try body(request)

@@ -106,12 +106,12 @@ package final class FaultyStore: StateStore {
   }
 
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
-    if faults.withLock({ !$0.appended.isEmpty }) { _ = try sync() }
+    if faults.withLock({ !$0.appended.isEmpty }) { _ = try syncCommits() }
     try passOrFail()
     try store.commit(set, durable: durable)
   }
 
-  package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+  package func appendCommit(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
     if isCommitted, faults.withLock({ !$0.appended.isEmpty }) { return nil }
     if faults.withLock({ $0.lacksRoom(for: set) }) { return nil }
     try passOrFail()
@@ -131,11 +131,11 @@ package final class FaultyStore: StateStore {
       faults.hasRoom = true
       faults.rooms.made.append(byteCount)
     }
-    try sync()
+    try syncCommits()
   }
 
   @discardableResult
-  package func sync() throws(StoreError) -> UInt64 {
+  package func syncCommits() throws(StoreError) -> UInt64 {
     faults.withLock { $0.syncing }?()
     let (appended, last) = faults.withLock { faults in
       defer { faults.appended.removeAll() }
@@ -143,7 +143,7 @@ package final class FaultyStore: StateStore {
     }
     try passOrFail(poisoned: appended.isEmpty)
     for set in appended { try store.commit(set, durable: true) }
-    try store.sync()
+    try store.syncCommits()
     faults.withLock { $0.lastCommitted = last }
     return last
   }

@@ -23,7 +23,7 @@ end
 local function whole(least, about) return { type = "integer", min = least, about = about } end
 
 setting "unknown_properties" {
-  type = "string", one_of = { "drop", "refuse" }, about = "What becomes of a property that the plan does not have.",
+  type = "string", one_of = { "drop", "refuse" }, about = "The fate of a property that the plan does not have.",
 }
 setting "session_minutes" { type = "number", min = 1, about = "A session ends after so long without an event." }
 setting "sessions_open" { type = "integer", min = 1, max = 100, about = "Of one user, at most: one for each source." }

@@ -16,7 +16,7 @@ local moving = { TYPE = plugin.name .. ".moved" } -- the message to the user
 
 event(moving.TYPE, {
   from = "rules", record = "object", known = "object?",
-}, { about = "What a device has earned moves to its user." })
+}, { about = "The earnings of a device move to its user." })
 
 function moving.leave(event, state)
   if payload(event).authenticated == false or not subjects.is_device(event) then return end

@@ -65,7 +65,7 @@ setting "ranges.*" {
   names = members,
   about = "Of a member of an action's data.",
 }
-setting "points.*" { type = "integer", min = 0, max = MOST_POINTS, names = earned, about = "What the action earns." }
+setting "points.*" { type = "integer", min = 0, max = MOST_POINTS, names = earned, about = "The points of the action." }
 setting "cap" {
   type = "integer", min = 0, max = MOST_TIMES,
   about = "How often an action earns in a civil day, unless `caps` has it.",

@@ -49,7 +49,7 @@ made("area.parted", "A user left the area.", { user = "string" })
 made("area.publish_due", "More of an area's listed members are to be told of a stamp.", {
   stamp = "string", area = "string",
 })
-made("account.erased", "What others hold of a user is to be erased.", { user = "string", round = "integer?" })
+made("account.erased", "The data that others hold of a user are to be erased.", { user = "string", round = "integer?" })
 made("person.erased", "The account of somebody in the user's list was deleted.", { user = "string" })
 made("claim.window_closed", "A time is over within which claims count for the metrics.", {})
 made("welcome.claim_due", "The user has not claimed the welcome stamp for some days.", {})

@@ -21,7 +21,7 @@ local function is_text(value)
   return true
 end
 
-setting "sender" { type = "string", min = 1, about = "Who sends what no user has caused." }
+setting "sender" { type = "string", min = 1, about = "The sender of messages that no user has caused." }
 setting "welcome_stamp" {
   type  = "string",
   check = function(id)

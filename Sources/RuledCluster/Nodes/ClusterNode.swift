@@ -156,7 +156,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
           current.leaseProblem = error
         }
       }
-      _ = try? played.store.sync()  // a failure shows with the next commit
+      _ = try? played.store.syncCommits()  // a failure shows with the next commit
       let _: Void? = lock.wait(milliseconds: settings.lease / 3) { isStopping ? () : nil }
     }
     try? client.releaseLease(of: identity)

@@ -68,13 +68,13 @@ final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `comm
   /// Commits `set` in the database, and waits for the standbys even if `durable` is false.
   func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
     let number = set.isEmpty ? 0 : try append(set)
-    do throws(StoreError) { try sync() } catch {
+    do throws(StoreError) { try syncCommits() } catch {
       // Another thread's sync may have committed it before the failure.
       guard number > 0, committedSequence >= number else { throw error }
     }
   }
 
-  func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+  func appendCommit(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
     precondition(!isCommitted, "a cluster commits in its database alone")
     return try lock.locked { () throws(StoreError) in
       try check()
@@ -85,10 +85,10 @@ final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `comm
     }
   }
 
-  func makeRoom(for byteCount: Int) throws(StoreError) { try sync() }
+  func makeRoom(for byteCount: Int) throws(StoreError) { try syncCommits() }
 
   @discardableResult
-  func sync() throws(StoreError) -> UInt64 {
+  func syncCommits() throws(StoreError) -> UInt64 {
     try committing.locked { () throws(StoreError) in
       let number = try lock.locked { () throws(StoreError) in
         try check()
@@ -152,7 +152,7 @@ final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `comm
   func close() throws(StoreError) {
     var problem: StoreError?
     if case .open = state {
-      do throws(StoreError) { try sync() } catch { problem = error }
+      do throws(StoreError) { try syncCommits() } catch { problem = error }
     }
     lock.locked { current = .closed }
     try played.store.close()

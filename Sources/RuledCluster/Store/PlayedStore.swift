@@ -130,7 +130,7 @@ package final class PlayedStore: Sendable {
   }
 
   private func append(_ writes: WriteSet) throws(StoreError) {
-    while try store.append(writes, isCommitted: true) == nil { try store.makeRoom(for: writes.byteCount) }
+    while try store.appendCommit(writes, isCommitted: true) == nil { try store.makeRoom(for: writes.byteCount) }
   }
 }
 

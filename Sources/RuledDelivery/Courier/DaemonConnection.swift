@@ -79,7 +79,7 @@ final class DaemonConnection: ConnectionHandler {
     table.close()
   }
 
-  func receive(line: ByteView, on connection: Connection) {
+  func receiveLine(_ line: ByteView, on connection: Connection) {
     guard let reply = (try? document.parse(copyOf: line)).map({ JSONValue($0) }), let id = reply["id"]?.intValue else {
       log.error("what listens on \(path) does not speak ruled's protocol; check --socket")
       return connection.close()

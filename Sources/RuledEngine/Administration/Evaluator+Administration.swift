@@ -9,7 +9,7 @@ extension Evaluator {
   package func state(_ name: ByteView, plugin: ByteView?, into reply: ByteBuffer)
     throws(RequestError)
   {
-    let subject = try subjects.fetch(name)
+    let subject = try subjects.fetchSubject(name)
     let record = try subjects.record(of: subject)
     guard try isFound(subject, record) else { throw Self.notFound(name) }
     if let plugin, record?.state(of: plugin) == nil {
@@ -66,7 +66,7 @@ extension Evaluator {
   }
 
   package func export(_ name: ByteView) throws(RequestError) -> JSONValue {
-    let subject = try subjects.fetch(name)
+    let subject = try subjects.fetchSubject(name)
     let record = try subjects.record(of: subject)
     guard try isFound(subject, record) else { throw Self.notFound(name) }
     let states = ByteBuffer(capacity: 1024)
@@ -90,7 +90,7 @@ extension Evaluator {
 
   /// Erases all stored data of the subject, and returns the numbers of erased items.
   package func forget(_ name: ByteView) throws(RequestError) -> JSONValue {
-    let subject = try subjects.fetch(name)
+    let subject = try subjects.fetchSubject(name)
     let record = try subjects.record(of: subject)
     var states: Int64 = 0
     record?.forEachPlugin { _, _ in states += 1 }
@@ -157,7 +157,7 @@ extension Evaluator {
   ///
   /// Its states, `once` keys, timers, topics, places and messages stay.
   func forgetPast(_ name: ByteView) throws(RequestError) {
-    let subject = try subjects.fetch(name)
+    let subject = try subjects.fetchSubject(name)
     guard let record = try subjects.record(of: subject) else { return }
     let (key, value) = (ByteBuffer(capacity: 320), ByteBuffer(capacity: 1024))
     StoreKey.record(name, into: key)

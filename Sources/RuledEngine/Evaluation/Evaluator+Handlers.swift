@@ -25,7 +25,7 @@ extension Evaluator {
     var loaded: Subject?
     var record: SubjectRecordView?
     if let subject {
-      let subject = try subjects.fetch(subject)
+      let subject = try subjects.fetchSubject(subject)
       loaded = subject
       record = try subjects.record(of: subject)
     }

@@ -79,7 +79,7 @@ package final class Evaluator {
     if let rollout, rollout.share.contains(event.subject) {
       return try rollout.candidate.evaluate(event, of: timer, cascade: cascade, into: reply)
     }
-    let subject = try subjects.fetch(event.subject)
+    let subject = try subjects.fetchSubject(event.subject)
     let record = try subjects.record(of: subject)
     let identity = event.origin == .client ? OutcomeMemory.identity(of: event) : 0
     if event.origin == .client, !event.isDryRun,
@@ -95,7 +95,7 @@ package final class Evaluator {
     transaction.beginEvent(event, of: subject, record: record, timer: timer)
     defer { transaction.end() }
     try transaction.runRules()
-    let outcome = try transaction.outcome()
+    let outcome = try transaction.collectOutcome()
     if !event.isDryRun {
       let erasure = transaction.erasure
       let before = erasure == nil ? nil : (batch.mark, Array(subject.record))
@@ -118,7 +118,7 @@ package final class Evaluator {
     }
     guard catalog.has(plugin: timer.plugin) else { return }
     let mark = batch.mark
-    let subject = try subjects.fetch(timer.subject)
+    let subject = try subjects.fetchSubject(timer.subject)
     guard let event = try items.timers.take(timer, of: subject, cascade?.move) else { return }
     try evaluateStored(event, of: timer, cascade: cascade, since: mark)
   }
@@ -141,7 +141,7 @@ package final class Evaluator {
     if let rollout, rollout.share.contains(message.subject) {
       return try rollout.candidate.deliver(message, butOf: deferred)
     }
-    let subject = try subjects.fetch(message.subject)
+    let subject = try subjects.fetchSubject(message.subject)
     let mark = batch.mark
     switch try items.messages.take(message, of: subject, butOf: deferred) {
     case .gone: return .gone
@@ -174,7 +174,7 @@ package final class Evaluator {
   /// Tries a parked part again and removes it if that succeeds; nil when it is gone.
   package func retry(_ parked: ParkedKey) throws(RequestError) -> RetryResult? {
     if let rollout, rollout.share.contains(parked.subject) { return try rollout.candidate.retry(parked) }
-    let subject = try subjects.fetch(parked.subject)
+    let subject = try subjects.fetchSubject(parked.subject)
     let before = (batch.mark, Array(subject.record))
     var erasure: EventTransaction.Erasure?
     let result = try self.parked.retry(parked) { (event, further, subject, plugin) throws(RequestError) in
@@ -212,7 +212,7 @@ package final class Evaluator {
   ///
   /// It runs on the subject's own worker, so that it never restores an erased effect.
   package func replace(_ effect: EffectKey, with text: [UInt8]?) throws(RequestError) -> Bool {
-    try items.effects.replace(effect, of: try subjects.fetch(effect.subject), with: text)
+    try items.effects.replace(effect, of: try subjects.fetchSubject(effect.subject), with: text)
   }
 
   /// The counters whose name begins with `prefix`, for an answer that leaves once all events evaluated here are durable.

@@ -113,7 +113,7 @@ final class ParkedEvents {
     _ parked: ParkedKey,
     evaluate: (EventInput, _ further: ArraySlice<JSONValue>, Subject, _ plugin: Int) throws(RequestError) -> Failure?
   ) throws(RequestError) -> RetryResult? {
-    let subject = try subjects.fetch(parked.subject)
+    let subject = try subjects.fetchSubject(parked.subject)
     guard let entry = try read(parked, of: subject) else { return nil }
     guard let first = entry.events.first else {
       return entry.json["failure"].flatMap { Failure(json: $0) }.map { .failed($0) }  // a damaged message
@@ -160,7 +160,7 @@ final class ParkedEvents {
 
   /// Removes a parked part; false when it is gone.
   func drop(_ parked: ParkedKey) throws(RequestError) -> Bool {
-    let subject = try subjects.fetch(parked.subject)
+    let subject = try subjects.fetchSubject(parked.subject)
     writeKey(parked.sequence, of: subject)
     guard try batches.read(key.bytes, of: subject, into: value) else { return false }
     let plugin = TapeDocument().plugin(of: value.bytes) ?? ""

@@ -26,7 +26,7 @@ final class SubjectItems {
   ///
   /// `allowance` may follow from each message that is sent. `timers` are the bounds of timers that are set, `redacted` the values that the
   /// journal redacts in the event.
-  func apply(
+  func applyOperations(
     _ operations: Operations, of plugin: WorkerPlugin, _ event: EventInput, subject: Subject, allowance: Allowance,
     timers bounds: TimerTable.Bounds, cascade: Cascade?, redacted: RedactedValues?
   ) throws(RequestError) {

@@ -24,7 +24,7 @@ extension LocalEngine {
   }
 
   package func state(of subject: String, plugin: String) throws(RequestError) -> JSONValue? {
-    let found = try evaluator.subjects.fetch(Array(subject.utf8))
+    let found = try evaluator.subjects.fetchSubject(Array(subject.utf8))
     guard let state = try evaluator.subjects.record(of: found)?.state(of: plugin) else { return nil }
     let text = ByteBuffer(capacity: 256)
     plugin.withView { evaluator.show(state, of: $0, found, to: text) }
@@ -33,7 +33,7 @@ extension LocalEngine {
 
   /// How many events were committed for a subject.
   package func version(of subject: String) throws(RequestError) -> UInt64 {
-    let found = try evaluator.subjects.fetch(Array(subject.utf8))
+    let found = try evaluator.subjects.fetchSubject(Array(subject.utf8))
     return try evaluator.subjects.record(of: found)?.version ?? 0
   }
 

@@ -89,11 +89,11 @@ extension Evaluator {
   /// If one of them has the very same event, that part alone: sources may use the same ids.
   package func parkedParts(of subject: [UInt8], plugin: String, event: [UInt8]) throws(RequestError) -> [ParkedKey] {
     guard let event = event.withView({ try? JSONValue(parsing: $0) }) else { return [] }
-    return try parked.parts(of: try subjects.fetch(subject), plugin: plugin, event: event)
+    return try parked.parts(of: try subjects.fetchSubject(subject), plugin: plugin, event: event)
   }
 
   package func timers(of subject: [UInt8]) throws(RequestError) -> [DueTimer] {
-    try items.timers.all(of: try subjects.fetch(subject))
+    try items.timers.all(of: try subjects.fetchSubject(subject))
   }
 
   /// The timers that were set in the current batch since `mark`; some may have been cancelled again.
@@ -112,7 +112,7 @@ extension Evaluator {
   ///
   /// It may be delivered even before the batch that sends it is committed.
   package func text(of message: CommitBatch.Message) throws(RequestError) -> [UInt8]? {
-    let subject = try subjects.fetch(message.subject)
+    let subject = try subjects.fetchSubject(message.subject)
     subject.lastCommit = batches.current.number
     let text = ByteBuffer(capacity: 256)
     let isThere = try message.key.withView { (key) throws(RequestError) in
@@ -122,7 +122,7 @@ extension Evaluator {
   }
 
   package func replace(_ message: CommitBatch.Message, with text: [UInt8]) throws(RequestError) {
-    let subject = try subjects.fetch(message.subject)
+    let subject = try subjects.fetchSubject(message.subject)
     message.key.withView { key in text.withView { batches.current.writes.put(key, $0) } }
     subject.lastCommit = batches.current.number
   }
@@ -141,7 +141,7 @@ extension Evaluator {
 
   /// Gives a subject a version and the plugins' states in the place of its own, and timers, `once` keys and topics; it remembers no events then.
   func give(_ name: [UInt8], _ given: GivenSubject) throws(RequestError) {
-    let subject = try subjects.fetch(name)
+    let subject = try subjects.fetchSubject(name)
     let record = ByteBuffer(capacity: 1024)
     SubjectRecord.writeHeader(version: given.version, until: RememberedUntil(), recent: [], into: record)
     for given in given.states {
@@ -166,7 +166,7 @@ extension Evaluator {
   /// Gives a subject the data that it kept when its past was erased, in the place of all its present data.
   package func give(kept entry: JournalEntry) throws(RequestError) {
     try forget(entry.subject)
-    let subject = try subjects.fetch(Array(entry.subject.utf8))
+    let subject = try subjects.fetchSubject(Array(entry.subject.utf8))
     let kept = WriteSet()
     let bytes = KeptEvent.records(in: entry.event)
     guard bytes.withView({ kept.append(records: $0) }) else {

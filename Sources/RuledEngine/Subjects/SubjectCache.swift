@@ -48,7 +48,7 @@ final class SubjectCache {
   // MARK: Subjects
 
   /// The subject of that name, read from the store if it is not hot.
-  func fetch(_ name: ByteView) throws(RequestError) -> Subject {
+  func fetchSubject(_ name: ByteView) throws(RequestError) -> Subject {
     let hash = hash64(name)
     if let subject = find(name, hash: hash) {
       hits += 1
@@ -65,11 +65,11 @@ final class SubjectCache {
   }
 
   /// The subject whose name is in an array, read from the store if it is not hot.
-  func fetch(_ name: [UInt8]) throws(RequestError) -> Subject {
+  func fetchSubject(_ name: [UInt8]) throws(RequestError) -> Subject {
     let bytes = ByteBuffer(capacity: name.count)
     name.withView { bytes.append($0) }
     defer { withExtendedLifetime(bytes) {} }
-    return try fetch(bytes.bytes)
+    return try fetchSubject(bytes.bytes)
   }
 
   /// A subject's record, nil when it has none; valid until the record changes.

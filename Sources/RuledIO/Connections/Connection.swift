@@ -175,14 +175,14 @@ package final class Connection {
     if events.contains(.failed) {
       _ = SystemCalls.socketOption(descriptor, SystemCalls.pendingErrorOption)
       breakOutput()
-      if !isPaused { read() }
+      if !isPaused { readInput() }
       queueForTickEnd()
       return
     }
     if events.contains(.writable) { queueForTickEnd() }
     guard events.contains(.readable) else { return }
     if phase == .detecting { detectProtocol() }
-    if phase == .lines, !isPaused, !inputEnded { read() }
+    if phase == .lines, !isPaused, !inputEnded { readInput() }
   }
 
   /// Whether a client whose first byte this is speaks JSON-RPC lines, and not HTTP; one that begins with a byte order mark does, and is told so.
@@ -220,7 +220,7 @@ package final class Connection {
   func finishTick() {
     isQueued = false
     if isOpen {
-      write()
+      sendOutput()
       if !outputMemory.cover(unsent + waitingBytes) {
         table.handler?.reportUnreadOutput(on: self)
         close()
@@ -251,7 +251,7 @@ package final class Connection {
   // MARK: Reading
 
   /// Reads once and delivers the lines that became complete.
-  func read() {
+  func readInput() {
     guard phase == .lines, !inputEnded else { return }
     if isAboveLimit {
       isPaused = true
@@ -278,7 +278,7 @@ package final class Connection {
     deliverLines()
     guard isOpen, !isPaused else { return }
     if drainAllowance != nil, !inputEnded {
-      read()
+      readInput()
       if isOpen, !inputEnded, !isPaused { table.loop.onNextTick { [self] in resume() } }
     }
     queueForTickEnd()
@@ -327,7 +327,7 @@ package final class Connection {
     guard !isDelivering, let framer, let handler = table.handler else { return }
     isDelivering = true
     var isUsed = false
-    while phase == .lines, !isPaused, let item = framer.nextLine() {
+    while phase == .lines, !isPaused, let item = framer.cutLine() {
       handOver(item, to: handler)
       isUsed = true
     }
@@ -348,7 +348,7 @@ package final class Connection {
 
   private func handOver(_ item: LineFramer.Item, to handler: any ConnectionHandler) {
     switch item {
-    case .line(let line): handler.receive(line: line, on: self)
+    case .line(let line): handler.receiveLine(line, on: self)
     case .skipped(let reason): handler.reportSkippedLine(reason, on: self)
     }
     if isOpen, isAboveLimit {
@@ -375,7 +375,7 @@ package final class Connection {
   }
 
   /// Writes as much as the socket takes.
-  package func write() {
+  package func sendOutput() {
     guard let output, output.count > sent else { return }
     switch SystemCalls.send(descriptor, output.bytes.extracting(sent...)) {
     case .moved(let count):
@@ -429,7 +429,7 @@ package protocol ConnectionHandler: AnyObject {
   /// A line came; it has no newline and is never blank.
   ///
   /// The bytes are valid during the call, and the `LineFramer.padding` bytes after them can be read.
-  func receive(line: ByteView, on connection: Connection)
+  func receiveLine(_ line: ByteView, on connection: Connection)
 
   /// A line was skipped. Called once for each such line, in the order of the lines.
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection)

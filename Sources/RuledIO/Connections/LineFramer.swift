@@ -82,7 +82,7 @@ package final class LineFramer {
   /// The next complete line, or nil when more bytes are needed.
   ///
   /// Blank lines are skipped silently.
-  func nextLine() -> Item? {
+  func cutLine() -> Item? {
     if isOutOfMemory {
       isOutOfMemory = false
       return .skipped(.outOfMemory)
@@ -116,7 +116,7 @@ package final class LineFramer {
 
   /// The last line of the input, if it has no newline.
   ///
-  /// To be called after `nextLine` returned nil.
+  /// To be called after `cutLine` returned nil.
   func lastLine() -> Item? {
     let line = ByteView(start: base + start, count: end - start, until: changes)
     start = end

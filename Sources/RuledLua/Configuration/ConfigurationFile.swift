@@ -14,7 +14,7 @@ package enum ConfigurationFile {
     do throws(RegularFile.Refusal) { text = try RegularFile.read(path, limit: Limits.sourceFileBytes) } catch {
       throw ConfigurationFileError([LoadError(file: path, line: 0, error.description)])
     }
-    return try evaluate(ByteOrderMark.without(text), path: path)
+    return try parse(ByteOrderMark.without(text), path: path)
   }
 
   /// The line of the file at `path` that assigns the member at `key`, or a line near it; 0 when it is not found.
@@ -63,7 +63,7 @@ package enum ConfigurationFile {
   }
 
   /// Evaluates and checks a configuration's text; messages name it `path`.
-  package static func evaluate(_ text: [UInt8], path: String) throws(ConfigurationFileError) -> Configuration {
+  package static func parse(_ text: [UInt8], path: String) throws(ConfigurationFileError) -> Configuration {
     do throws(LoadError) {
       try SourceFile(path: path, text: text).check()
       if let root = (try? SyntaxTree(parsing: text))?.root {

@@ -69,7 +69,10 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       error = error ?? failed
     }
     if error != nil { lock.wakeAll() }
-    return (lock.locked { queue.takeResult(of: submission) }, error)
+    guard let result = lock.locked({ submission.result }) else {
+      preconditionFailure("a submission that its worker has synced has no result")
+    }
+    return (result, error)
   }
 
   /// Accepts submissions of a worker again, which knows of its loss.
@@ -112,7 +115,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       context.boards.number(submission.batch)
       byteCount = writes.byteCount
       do throws(StoreError) {
-        if let number = try store.append(writes, isCommitted: !isDurable) {
+        if let number = try store.appendCommit(writes, isCommitted: !isDurable) {
           lastAppended = number
           return number
         }
@@ -150,7 +153,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   private func syncLocked() -> StoreError? {
     let start = EngineClock.monotonic
     do throws(StoreError) {
-      let number = try store.sync()
+      let number = try store.syncCommits()
       syncs.withLock { $0.observe(EngineClock.monotonic - start) }
       lock.locked { settle(through: number) }
       return nil
@@ -191,14 +194,14 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       if pending.number == nil {
         report(pending, .lost)
       } else if pending.isAwaited {
-        queue.keep(.durable, of: pending.submission)
+        pending.submission.result = .durable
       }
     }
   }
 
   private func report(_ pending: CommitQueue.Pending, _ result: CommitResult) {
     if pending.isAwaited {
-      queue.keep(result, of: pending.submission)
+      pending.submission.result = result
     } else {
       clients[pending.worker].mailbox.send(.lost(pending.submission, result))
     }

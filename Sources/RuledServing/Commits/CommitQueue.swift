@@ -17,8 +17,6 @@ struct CommitQueue {
   }
 
   private var pending: [Pending] = []
-  /// The results of submissions whose workers wait for them, until these take them.
-  private var results: [(submission: Submission, result: CommitResult)] = []
   /// The counters once all pending submissions are durable.
   private var counters: StoredCounters
   /// The number of changes for watchers in the pending submissions.
@@ -83,16 +81,5 @@ struct CommitQueue {
     pending.removeAll()
     changes = 0
     return lost
-  }
-
-  /// Keeps the result of a removed submission for the worker that waits for it.
-  mutating func keep(_ result: CommitResult, of submission: Submission) { results.append((submission, result)) }
-
-  /// The result of a submission that its worker has waited for.
-  mutating func takeResult(of submission: Submission) -> CommitResult {
-    guard let index = results.firstIndex(where: { $0.submission === submission }) else {
-      preconditionFailure("a submission that its worker has synced has no result")
-    }
-    return results.remove(at: index).result
   }
 }

@@ -180,7 +180,7 @@ final class HTTPRouter {
   }
 
   private func watchParams(_ text: ByteView) throws(RequestError) -> WatchParams {
-    guard case .single(.request(let request)) = parser.parse(text) else {
+    guard case .single(.request(let request)) = parser.parseRequest(text) else {
       throw RequestError(.invalidRequest, "the parameters can't be read")
     }
     return try WatchParams(request)

@@ -13,6 +13,8 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// The workers whose connections wait for a reply, but for replies that wait for a cascade too.
   private(set) var recipients = WorkerSet()
   private(set) var starts: [EventStarts] = []
+  /// The result that its worker waits for, from the thread whose sync decided it; guarded by the pipeline's lock.
+  var result: CommitResult?
   private let readers = Atomic<Int>(1)
 
   /// The most bytes that a submission may take and be recycled.
@@ -58,6 +60,7 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
     replies.removeAll(keepingCapacity: true)
     recipients = WorkerSet()
     removeStarts()
+    result = nil
     readers.store(1, ordering: .relaxed)
     return true
   }

@@ -146,7 +146,7 @@ final class MessageInbox {
     let isCrowded = waiting.values.contains { $0.sender.waiting > settings.expressLimit }
     for message in messages {
       if let sender = message.sender { countWaiting(sender, 1) }
-      if let cascade = message.cascade { remember(cascade, awaiting: message.sequence) }
+      if let cascade = message.cascade { noteAwaited(cascade, awaiting: message.sequence) }
       if marks.isDue() {
         marks.set(StoreKey.bytes { StoreKey.numbered(.message, message.subject, message.sequence, into: $0) })
       }
@@ -175,7 +175,7 @@ final class MessageInbox {
 
   func isOwn(_ subject: ByteView) -> Bool { services.worker(for: subject) == worker }
 
-  private func remember(_ cascade: Cascade, awaiting sequence: UInt64) {
+  private func noteAwaited(_ cascade: Cascade, awaiting sequence: UInt64) {
     if awaited.count < settings.awaitedLimit { awaited[sequence] = cascade } else { cascade.leave(isCommitted: false) }
   }
 

@@ -34,17 +34,17 @@ final class Router: ConnectionHandler {
 
   // MARK: Lines
 
-  func receive(line: ByteView, on connection: Connection) {
+  func receiveLine(_ line: ByteView, on connection: Connection) {
     if let hash = subjectBeforeParsing(line) {
       countRequest(on: connection)
-      return queue(line, target(connection), subject: hash, owner: services.worker(forHash: hash))
+      return addToBundle(line, target(connection), subject: hash, owner: services.worker(forHash: hash))
     }
     executeOwnRequests()  // its requests came before this line
     let target = target(connection)
     guard !worker.waiting.contains(target.client) else { return worker.wait(for: line, to: target, isLine: true) }
     let isTurnOver = worker.isTurnOver
     worker.noteStart()
-    switch parser.parse(line, readable: line.count + LineFramer.padding) {
+    switch parser.parseRequest(line, readable: line.count + LineFramer.padding) {
     case .batch where isTurnOver: worker.wait(for: line, to: target, isLine: true)
     case .single(.request(let request)):
       if isTurnOver, Self.isAboutSubject(request.method) { return worker.wait(for: line, to: target, isLine: true) }
@@ -124,9 +124,9 @@ final class Router: ConnectionHandler {
       return 0
     }
     guard let hash = subject(of: request), case let owner = services.worker(forHash: hash), owner != index else {
-      return worker.call(request, target)
+      return worker.callMethod(request, target)
     }
-    queue(text, target, subject: hash, owner: owner)
+    addToBundle(text, target, subject: hash, owner: owner)
     return 0
   }
 
@@ -183,7 +183,7 @@ final class Router: ConnectionHandler {
 
   // MARK: Bundles
 
-  private func queue(_ text: ByteView, _ target: ReplyTarget, subject: UInt64, owner: Int) {
+  private func addToBundle(_ text: ByteView, _ target: ReplyTarget, subject: UInt64, owner: Int) {
     let bundle = bundles[owner] ?? pool.bundle()
     if bundles[owner] == nil { bundles[owner] = bundle }
     bundle.add(text, to: target, subject: subject)

@@ -7,7 +7,7 @@ extension Worker {
   /// Commits the tick's batch and sends the bundles for other workers.
   func commitTick() {
     updateFigures()
-    while submit() {}
+    while submitBatch() {}
     if !submission.starts.isEmpty {
       services.figures[index].noteAnswers(to: submission.starts, at: EngineClock.monotonic)
       submission.removeStarts()
@@ -27,7 +27,7 @@ extension Worker {
   }
 
   /// Submits the tick's batch to the commit pipeline; false if it is empty.
-  private func submit() -> Bool {
+  private func submitBatch() -> Bool {
     guard !submission.isEmpty else { return false }
     let isFirst = submitted.isEmpty
     let full = takeSubmission()
@@ -38,7 +38,7 @@ extension Worker {
     let (result, error) = commits.makeDurable(full, of: index)
     services.report(error)
     if result == .durable { sendToReaders(full) }
-    complete(full, result)
+    completeSubmission(full, result)
     if result == .durable { endUse(of: full) }
     return true
   }
@@ -66,7 +66,7 @@ extension Worker {
   }
 
   /// Completes a submission of this worker: sends the waiting replies, messages and effects, or refuses it with all later ones, which build on it.
-  func complete(_ done: Submission, _ result: CommitResult) {
+  func completeSubmission(_ done: Submission, _ result: CommitResult) {
     guard submitted.contains(where: { $0 === done }) else { return }  // it was refused together with an earlier one
     switch result {
     case .durable:

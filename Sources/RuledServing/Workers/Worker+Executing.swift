@@ -14,7 +14,7 @@ extension Worker {
     var large = LargeReplies()
     if waiting.isEmpty {
       noteStart()
-      executed = execute(requests[...], in: bundle, until: turnEnd, &large)
+      executed = executeSome(requests[...], in: bundle, until: turnEnd, &large)
     }
     for request in requests[executed...] {
       wait(for: bundle.bytes(of: request), to: request.target, subject: request.subject, after: large)
@@ -23,7 +23,7 @@ extension Worker {
   }
 
   /// Executes requests of a bundle until the time `end`, one at least; returns the index of the first one that is left.
-  private func execute(
+  private func executeSome(
     _ requests: ArraySlice<TextBundle.Text>, in bundle: TextBundle, until end: UInt64, _ large: inout LargeReplies
   ) -> Int {
     for index in requests.indices {
@@ -33,7 +33,7 @@ extension Worker {
       if large.areTooMany(for: request.target) {
         refuseRequest(text, request.target)
       } else {
-        large.note(execute(text, readable: text.count + LineFramer.padding, request.target), request.target)
+        large.note(executeRequest(text, readable: text.count + LineFramer.padding, request.target), request.target)
       }
       submitIfFull()
       if EngineClock.coarse >= end { return index + 1 }
@@ -68,7 +68,7 @@ extension Worker {
       let bundle = queue.bundle
       if queue.executed < queue.count {
         let end = min(turnEnd, EngineClock.coarse + RequestTurn.nanoseconds)
-        queue.executed = execute(
+        queue.executed = executeSome(
           bundle.texts[queue.executed..<queue.count], in: bundle, until: end, &queue.largeReplies)
       }
       if queue.executed < queue.count {
@@ -77,7 +77,7 @@ extension Worker {
         connection.resumeLines()
         // The line may pause the connection again: as a batch, or as there is no time left.
         if queue.endsWithLine, let line = bundle.texts.last {
-          router.receive(line: bundle.bytes(of: line), on: connection)
+          router.receiveLine(bundle.bytes(of: line), on: connection)
         }
       }
     } while !isTurnOver
@@ -93,7 +93,7 @@ extension Worker {
   func refuseRequest(_ text: ByteView, _ target: ReplyTarget) {
     let error = RequestTurn.tooManyReplies
     services.refusals.note(.replies) { "requests are refused: \(error.message)" }
-    guard case .single(.request(let request)) = parser(for: target).parse(text) else {
+    guard case .single(.request(let request)) = parser(for: target).parseRequest(text) else {
       return replies.sendNothing(to: target)
     }
     replies.sendError(error, for: request, to: target)
@@ -107,9 +107,9 @@ extension Worker {
 
   /// Parses a request, of which `readable` bytes may be read, and calls its method; returns the bytes of the reply.
   @discardableResult
-  func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) -> Int {
-    switch parser(for: target).parse(text, readable: readable) {
-    case .single(.request(let request)): return call(request, target)
+  func executeRequest(_ text: ByteView, readable: Int, _ target: ReplyTarget) -> Int {
+    switch parser(for: target).parseRequest(text, readable: readable) {
+    case .single(.request(let request)): return callMethod(request, target)
     case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
     case .invalid(let error): replies.sendError(error, id: nil, to: target)
     case .batch: replies.sendError(RequestError(.invalidRequest, "A request is an object."), id: nil, to: target)
@@ -120,7 +120,7 @@ extension Worker {
   /// Executes or forwards a request of a batch; returns the bytes of the reply, 0 if another worker writes it.
   func routeElement(_ text: [UInt8], _ target: ReplyTarget) -> Int {
     text.withView { text in
-      guard case .single(.request(let request)) = parser.parse(text) else { return 0 }
+      guard case .single(.request(let request)) = parser.parseRequest(text) else { return 0 }
       return router.route(request, text: text, target: target)
     }
   }
@@ -129,7 +129,7 @@ extension Worker {
   ///
   /// Returns the bytes of the reply; 0 if another thread writes it.
   @discardableResult
-  func call(_ request: RequestView, _ target: ReplyTarget) -> Int {
+  func callMethod(_ request: RequestView, _ target: ReplyTarget) -> Int {
     if delegate(request, to: target) { return 0 }
     switch request.method {
     case .watch, .unwatch:

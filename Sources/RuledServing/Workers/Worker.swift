@@ -7,7 +7,7 @@ import RuledWire
 
 /// One thread of the daemon: its connections, its part of the subjects, and the rules that run on them.
 ///
-/// `run` has the loop call `tick` at the end of each tick, before output is written; docs/architecture.md has the whole way of an event.
+/// `run` has the loop call `runTick` at the end of each tick, before output is written; docs/architecture.md has the whole way of an event.
 final class Worker {
   let index: Int
   let services: Services
@@ -98,7 +98,7 @@ final class Worker {
     }
     inboxTimer = try LoopTimer(on: loop) {}
     if index == Self.publisher { publicationTimer = try LoopTimer(on: loop) {} }
-    loop.atTickEnd(.work) { [unowned self] in tick() }
+    loop.atTickEnd(.work) { [unowned self] in runTick() }
     if services.workers.count > 1, !commits.isDurable {
       loop.pollBeforeSleeping { [unowned self] in router.isExpectingRequests() }
     }
@@ -116,7 +116,7 @@ final class Worker {
   // MARK: Ticks
 
   /// Executes this tick's requests, commits their writes, and applies messages.
-  private func tick() {
+  private func runTick() {
     requestBatches.executeNextTurn(on: self)
     router.forwardRequests()
     executeWaitingRequests()
@@ -182,13 +182,13 @@ final class Worker {
     case .durable(let submissions):
       for durable in submissions {
         if durable.worker == index {
-          complete(durable.submission, .durable)
+          completeSubmission(durable.submission, .durable)
         } else {
           sendForeignReplies(of: durable.submission)
         }
         endUse(of: durable.submission)
       }
-    case .lost(let submission, let result): complete(submission, result)
+    case .lost(let submission, let result): completeSubmission(submission, result)
     case .messages(let messages): inbox.add(messages)
     case .published(let numbers): evaluator.publications.noteMore(numbers)
     case .cascadeEnded(let key, let isWhole): sendReply(awaitingCascade: key, isWhole: isWhole)

@@ -113,27 +113,27 @@ package final class RocksStore: StateStore {
 
   package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
     guard durable else {
-      if !set.isEmpty { while try append(set, isCommitted: true) == nil { try makeRoom(for: set.byteCount) } }
+      if !set.isEmpty { while try appendCommit(set, isCommitted: true) == nil { try makeRoom(for: set.byteCount) } }
       return
     }
     try committing.locked { () throws(StoreError) in
-      guard !set.isEmpty else { return _ = try sync() }
+      guard !set.isEmpty else { return _ = try syncCommits() }
       let number = try append(set)
-      do throws(StoreError) { try sync() } catch {
+      do throws(StoreError) { try syncCommits() } catch {
         // another thread's sync may have committed it before the failure
         guard committedSequence >= number else { throw error }
       }
     }
   }
 
-  package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+  package func appendCommit(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
     try log.appendFrame(set.records, isCommitted: isCommitted)
   }
 
   package func makeRoom(for byteCount: Int) throws(StoreError) { try log.makeRoom(for: byteCount) }
 
   @discardableResult
-  package func sync() throws(StoreError) -> UInt64 { try log.syncFrames() }
+  package func syncCommits() throws(StoreError) -> UInt64 { try log.syncFrames() }
 
   package var committedSequence: UInt64 { log.committedSequence }
 

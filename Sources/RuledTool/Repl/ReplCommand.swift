@@ -75,7 +75,7 @@ private struct Repl {
       guard !text.isEmpty else { continue }
       if text == ".quit" { break }
       do {
-        try text.hasPrefix(".") ? call(text) : evaluate(text)
+        try text.hasPrefix(".") ? call(text) : runLine(text)
       } catch {
         failed += 1
         environment.output.write(
@@ -100,8 +100,8 @@ private struct Repl {
 
   // MARK: Lines
 
-  private func evaluate(_ line: String) throws {
-    let answer = try session.evaluate(line)
+  private func runLine(_ line: String) throws {
+    let answer = try session.runLua(line)
     for value in answer.values {
       let json = try? JSONValue(parsing: value)
       environment.output.write((json.map { $0.prettyText() } ?? value.printable) + "\n")

@@ -100,7 +100,7 @@ final class ReplSession {
   /// `state` is a table of the plugins' states by name, `_` the last value.
   ///
   /// - Throws: `ToolError` with the reason.
-  func evaluate(_ line: String) throws -> Answer {
+  func runLua(_ line: String) throws -> Answer {
     let name = lineName
     let body = try Self.body(of: line)
     let sinks = Set(catalog.plugins.flatMap(\.manifest.sinks) + ["client"]).sorted()

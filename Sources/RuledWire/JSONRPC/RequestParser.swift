@@ -19,7 +19,7 @@ package final class RequestParser {
   ///   - line: The line without its newline.
   ///   - readable: How many bytes can be read from the start of `line`; with 64 more than the line has, it is not copied.
   /// - Returns: The content of the line; valid until the next line is parsed.
-  package func parse(_ line: ByteView, readable: Int = 0) -> RequestLine {
+  package func parseRequest(_ line: ByteView, readable: Int = 0) -> RequestLine {
     do throws(RequestError) {
       let root = try value(line, readable: readable)
       guard root.kind == .array else { return .single(RequestMessage(root, text: line)) }

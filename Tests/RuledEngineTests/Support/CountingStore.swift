@@ -28,14 +28,14 @@ final class CountingStore: StateStore {
     try store.commit(set, durable: durable)
   }
 
-  func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+  func appendCommit(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
     writes.wrappingAdd(set.count, ordering: .relaxed)
-    return try store.append(set, isCommitted: isCommitted)
+    return try store.appendCommit(set, isCommitted: isCommitted)
   }
 
   func makeRoom(for byteCount: Int) {}
 
-  func sync() throws(StoreError) -> UInt64 { try store.sync() }
+  func syncCommits() throws(StoreError) -> UInt64 { try store.syncCommits() }
 
   func reopen() throws(StoreError) { try store.reopen() }
 

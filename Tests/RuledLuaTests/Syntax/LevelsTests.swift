@@ -110,7 +110,7 @@ import Testing
     }
     #expect(refused?.file == "p/tests/a.lua" && refused?.line == 2)
     let errors = #expect(throws: ConfigurationFileError.self) {
-      try ConfigurationFile.evaluate(Array("x =\n\(deep.dropFirst(8))".utf8), path: "ruled.conf.lua")
+      try ConfigurationFile.parse(Array("x =\n\(deep.dropFirst(8))".utf8), path: "ruled.conf.lua")
     }
     #expect(errors?.errors.first?.line == 2)
   }

@@ -37,7 +37,7 @@ import Testing
     func watch(_ params: String, connection: UInt64, _ receiver: Receiver) throws -> Int64 {
       let text = #"{"jsonrpc":"2.0","id":1,"method":"watch","params":\#(params)}"#
       let parsed = try text.withView { bytes in
-        guard case .single(.request(let request)) = parser.parse(bytes) else {
+        guard case .single(.request(let request)) = parser.parseRequest(bytes) else {
           throw RequestError(.invalidRequest, text)
         }
         return try WatchParams(request)

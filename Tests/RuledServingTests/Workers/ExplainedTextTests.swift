@@ -32,7 +32,7 @@ import Testing
       let padded = Array(line.utf8) + [UInt8](repeating: 0, count: LineFramer.padding)
       padded.withView { text in
         let target = ReplyTarget(.worker(0), connection: 0, isAdmin: isAdmin)
-        _ = worker.execute(text.extracting(first: line.utf8.count), readable: text.count, target)
+        _ = worker.executeRequest(text.extracting(first: line.utf8.count), readable: text.count, target)
       }
       reply.set((try? JSONValue(parsing: worker.submission.replyBytes.bytes.extracting(droppingFirst: 1))) ?? .null)
     }

@@ -15,14 +15,14 @@ final class ForgetfulStore: StateStore {
 
   func commit(_ set: WriteSet, durable: Bool) { committing() }
 
-  func append(_ set: WriteSet, isCommitted: Bool) -> UInt64? {
+  func appendCommit(_ set: WriteSet, isCommitted: Bool) -> UInt64? {
     if isCommitted { committing() }
     return 0
   }
 
   func makeRoom(for byteCount: Int) {}
 
-  func sync() -> UInt64 { 0 }
+  func syncCommits() -> UInt64 { 0 }
 
   var committedSequence: UInt64 { 0 }
 

@@ -112,7 +112,7 @@ struct ReplCommandTests {
     #expect(try session.send("x", nil)["decisions"] == ["p": ["n": 2]])
     folder.write("p/plugin.lua", "plugin { name = 'p' } rule")
     #expect(throws: (any Error).self) { try session.send("x", nil) }
-    #expect(try session.evaluate("1").values == ["1"])
+    #expect(try session.runLua("1").values == ["1"])
   }
 
   @Test func `Words are completed: functions, the state's members, commands, types, keys and queries`() throws {

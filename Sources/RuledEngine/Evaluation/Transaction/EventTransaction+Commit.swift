@@ -41,7 +41,7 @@ extension EventTransaction {
     if run.hasFailed { return park(run, subject) }
     if !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm {
       if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.loaded) }
-      try items.apply(
+      try items.applyOperations(
         vm.operations, of: run.plugin, event, subject: subject,
         allowance: run.sends + run.immediateTimers > 0 ? allowanceOfEach : .none,
         timers: timerBounds(of: run.loaded, cascade),

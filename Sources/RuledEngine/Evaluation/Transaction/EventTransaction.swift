@@ -6,7 +6,7 @@ import RuledStore
 /// The event at hand and its rules' changes, until all of them join the batch or none.
 ///
 /// A worker has one transaction and uses it for each event again, so that an event allocates nothing. The steps are `beginEvent`,
-/// `runRules`, `outcome`, `addToBatch` unless it is a dry run, and `end`.
+/// `runRules`, `collectOutcome`, `addToBatch` unless it is a dry run, and `end`.
 final class EventTransaction {
   let context: EngineContext
   let plugins: WorkerPlugins
@@ -195,7 +195,7 @@ final class EventTransaction {
     }
     try runRules()
     if let failure = runs[plugin].failure { return failure }
-    try addToBatch(try outcome(), of: subject, identity: 0, cascade: nil)
+    try addToBatch(try collectOutcome(), of: subject, identity: 0, cascade: nil)
     erasure = self.erasure
     return nil
   }
@@ -229,7 +229,7 @@ final class EventTransaction {
   /// Collects decisions, effects and failures, and writes what the rules logged.
   ///
   /// - Returns: the outcome, valid until the transaction ends.
-  func outcome() throws(RequestError) -> RememberedOutcome {
+  func collectOutcome() throws(RequestError) -> RememberedOutcome {
     if touched.count > 1 { touched.sort() }
     forEachTouched { collect($0) }
     if let storeFailure { throw storeFailure }

@@ -23,7 +23,7 @@ extension PluginRun {
   }
 
   /// Checks the limits that need the finished rules: the number of messages, the size of the outcome, room for counters, and scores.
-  func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+  func checkOperations(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
     var (newSends, newPublications, setsTimer, addsScore) = (0, 0, false, false)
     let counted = counts.count, earlierBytes = outcomeBytes
     for index in checked..<operations.count {

@@ -172,7 +172,7 @@ final class PluginRun {
     let start = transaction.states.count
     transaction.states.append(vm.output)
     state = start..<transaction.states.count
-    try check(vm.operations, in: transaction)
+    try checkOperations(vm.operations, in: transaction)
     if operations.contains(.raise) { try queueRaised(vm.operations, in: transaction) }
   }
 
