@@ -16,7 +16,7 @@ extension EndToEnd {
     ]
 
     /// A port of 127.0.0.1 that nothing listens on, below those that the kernel gives to whoever connects or asks for any port.
-    private static func freePort() -> UInt16 {
+    static func freePort() -> UInt16 {
       while true {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -40,7 +40,7 @@ extension EndToEnd {
     }
 
     /// A connection to a port of 127.0.0.1, with a timeout of 180 s on each read.
-    private static func connection(_ port: UInt16, sending text: String = "") -> Int32 {
+    static func connection(_ port: UInt16, sending text: String = "") -> Int32 {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var limit = timeval(tv_sec: 180, tv_usec: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -56,7 +56,7 @@ extension EndToEnd {
     }
 
     /// What a connection gets in answer to a text, until it is closed.
-    private static func ask(_ descriptor: Int32, _ text: String) -> String {
+    static func ask(_ descriptor: Int32, _ text: String) -> String {
       defer { close(descriptor) }
       let bytes = Array(text.utf8)
       _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
@@ -66,7 +66,7 @@ extension EndToEnd {
       return String(decoding: answer, as: UTF8.self)
     }
 
-    private static func get(_ path: String, host: String = "localhost", more: String = "") -> String {
+    static func get(_ path: String, host: String = "localhost", more: String = "") -> String {
       "GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(more)Connection: close\r\n\r\n"
     }
 

@@ -139,6 +139,27 @@ extension EndToEnd {
       #expect(try started.call("health")["status"] == "ready")
     }
 
+    @Test(.oneDaemon("it is about the token of one process"))
+    func `a token that was replaced is in force from SIGHUP on`() throws {
+      let (first, second) = (String(repeating: "1", count: 40), String(repeating: "2", count: 40))
+      let port = CrowdTests.freePort()
+      let folder = TemporaryFolder()
+      folder.replace("token", with: first)
+      let daemon = try RuledDaemon(
+        rules: ["numbered/plugin.lua": Self.rules(1)],
+        configuration: "http = { listen = '127.0.0.1:\(port)', token_file = '\(folder("token"))' }")
+      func isTaken(_ token: String) -> Bool {
+        let request = CrowdTests.get("/v1/rules", more: "Authorization: Bearer \(token)\r\n")
+        return CrowdTests.ask(CrowdTests.connection(port), request).hasPrefix("HTTP/1.1 200")
+      }
+      #expect(isTaken(first) && !isTaken(second))
+      folder.replace("token", with: second)
+      daemon.signal(SIGHUP)
+      #expect(eventually { isTaken(second) })
+      #expect(!isTaken(first))
+      #expect(daemon.log.contains("was replaced"), "\(daemon.log)")
+    }
+
     @Test(.oneDaemon("it is about the files of a store"))
     func `a damaged archive file is found at the start, and hinders only who asks for that revision`() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])

@@ -105,6 +105,14 @@ import Testing
     }
   }
 
+  @Test func `a byte order mark at the start of a rule's file and of a data file is skipped`() throws {
+    let mark = "\u{FEFF}"
+    let bench = try Bench(
+      mark + Bench.rule("decide('list', { data('list.json'), m })", before: "local m = require('m')"),
+      modules: ["m.lua": mark + "return 2"], data: ["list.json": mark + "[1]"])
+    #expect(try bench.handle().decisions["list"] == "[[1],2]")
+  }
+
   @Test func `data within a function is the value decoded at load`() throws {
     let large = "[" + (1...200_000).map { "\"\($0)\"" }.joined(separator: ",") + "]"
     let bench = try Bench(

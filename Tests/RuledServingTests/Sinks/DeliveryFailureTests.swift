@@ -79,4 +79,16 @@ import Testing
     #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
     #expect(rig.log.text.contains("head is too large"), "\(rig.log.text)")
   }
+
+  @Test(arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"])
+  func `a receiver that resets the connection is told as that`(_ raw: String) throws {
+    let receiver = try Receiver { index, _ in index == 0 ? .init(raw: raw, resets: true) : .init() }
+    defer { receiver.close() }
+    let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
+    defer { rig.stop() }
+    try rig.emit("a", subject: "s")
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
+    #expect(rig.log.text.contains("reset"), "\(rig.log.text)")
+    #expect(!rig.log.text.contains("select/poll"), "\(rig.log.text)")
+  }
 }

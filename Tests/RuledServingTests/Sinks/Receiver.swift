@@ -26,6 +26,8 @@ final class Receiver: Sendable {
     /// What is sent instead, byte for byte; the connection is then closed after `hangs` milliseconds.
     var raw: String?
     var hangs: UInt32 = 0
+    /// Whether the end of that is a reset.
+    var resets = false
   }
 
   private struct State {
@@ -103,6 +105,8 @@ final class Receiver: Sendable {
       _ = text.withCString { send(connection, $0, text.utf8.count, Int32(MSG_NOSIGNAL)) }
       if answer.raw != nil {
         usleep(answer.hangs * 1000)
+        var lingering = linger(l_onoff: answer.resets ? 1 : 0, l_linger: 0)
+        setsockopt(connection, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
         break
       }
     }
