@@ -119,7 +119,9 @@ package final class Daemon {
       // A copy that can't be removed only takes room.
       if let kept { try? StoreCopy.removeAll(in: kept.folder) }
       return (store, kept.map { JournalService($0, of: store) })
-    } catch { throw StartError(error.description) }
+    } catch {
+      throw StartError(error.description, isLasting: error.code == .corrupt || error.code == .newerFormat)
+    }
   }
 
   /// Follows the log of a cluster until this node owns it; nil after a signal.

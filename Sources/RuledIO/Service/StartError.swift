@@ -5,7 +5,7 @@ package struct StartError: Error, CustomStringConvertible {
   package let description: String
   /// Whether `ruled --check` reports it as a finding; otherwise the check itself has failed.
   package let isFinding: Bool
-  /// Whether the next start fails too until an operator changes the configuration, the rules or the limits of the unit.
+  /// Whether the next start fails too until an operator changes the configuration, the rules, the store or the limits of the unit.
   let isLasting: Bool
   /// The problems of the configuration file, as `reload` answers with them: `[{file, line, message}]`.
   package var errors: JSONValue = []

@@ -56,7 +56,9 @@ extension EndToEnd {
       daemon.folder.replace("store/log.manifest", with: "")
       let (code, output) = check()
       #expect(code == 1 && output.contains("store: \(daemon.store)/log.manifest is damaged at byte 0"), "\(output)")
-      #expect(daemon.rival().output.contains("log.manifest is damaged at byte 0"))
+      let refused = daemon.rival()
+      #expect(refused.code == 2 && refused.output.contains("log.manifest is damaged at byte 0"), "\(refused)")
+      #expect(daemon.rival(ofSystemd: true).code == 78, "a restart would meet the same")
     }
 
     @Test(arguments: ["ruled", "ruled-courier"])

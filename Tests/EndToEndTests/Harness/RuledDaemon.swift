@@ -103,11 +103,14 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
   func client() throws -> Client { try Client(socket) }
 
   /// Runs a second daemon with other values for some options; returns its exit code and output.
-  func rival(socket: String? = nil, store: String? = nil) -> (code: Int32, output: String) {
+  func rival(
+    socket: String? = nil, store: String? = nil, ofSystemd: Bool = false
+  ) -> (code: Int32, output: String) {
     var words = arguments
     if let socket { words += ["--socket", socket] }
     if let store { words += ["--store", store] }
-    return Program.run("\(Self.programs)/ruled", words)
+    let service = ofSystemd ? ["NOTIFY_SOCKET=\(folder("notify"))"] : []
+    return Program.run("/usr/bin/env", service + ["\(Self.programs)/ruled"] + words)
   }
 
   /// Memory in use, in KiB.
