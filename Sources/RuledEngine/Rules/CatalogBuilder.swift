@@ -120,9 +120,10 @@ package enum CatalogBuilder {
     threads.buildAhead(catalog.plugins, worker)
   }
 
-  /// Builds a VM for a slow plugin that has none ready; false when all have one.
+  /// Builds a VM for a slow plugin that has fewer ready than one stopped event costs: that of its run without a count, and that of the one with it;
+  /// false when all have these.
   package static func replenish(_ catalog: Catalog, worker: LuaWorker) -> Bool {
-    catalog.plugins.contains { $0.readyVMs.isSlow && $0.readyVMs.count == 0 && $0.addVM(worker) }
+    catalog.plugins.contains { $0.readyVMs.isSlow && $0.readyVMs.count < 2 && $0.addVM(worker) }
   }
 
   /// Whether the plugin's files are the same, those of the library only as far as they are required.
