@@ -23,6 +23,14 @@ final class EntryReader {
   /// The id that the messages of a stored publication have; empty if the text is none.
   func id(ofPublication text: [UInt8]) -> String { parse(text)?.member("message")?.member("id")?.text ?? "" }
 
+  /// The topic of a stored publication; nil for a message that follows one.
+  func topic(ofPublication text: [UInt8]) -> QualifiedName? {
+    guard let object = parse(text), let topic = object.member("topic")?.text,
+      let plugin = object.member("message")?.member("sent_by")?.text
+    else { return nil }
+    return QualifiedName(plugin, topic)
+  }
+
   private func message(_ object: TapeValue, from: String) -> MessageText? {
     guard let id = object.member("id")?.text, let target = object.member("subject")?.text,
       let type = object.member("type")?.text, let time = object.member("time")?.text

@@ -10,6 +10,8 @@ package struct Played: Sendable {
   package let isRecorded: Bool
   package let rules: [RuleCost]
   let counts: [EventRecorder.Count]
+  /// The topics that it published to, once for each publication.
+  var publications: [QualifiedName] = []
 
   package typealias RuleCost = EventRecorder.RuleCost
 

@@ -263,8 +263,11 @@ package final class World {
     } else if !isAsRecorded {
       try diverge(Array(result.subject.utf8))
     }
+    var one = Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts)
+    // A batch with publications ends with the event.
+    one.publications = batch.topics.compactMap { $0.publication.flatMap { reader.topic(ofPublication: $0.text) } }
     if batch.publishes { try publish(isRecorded: isAsRecorded) }
-    played.append(Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts))
+    played.append(one)
   }
 
   /// Notes a message that was sent: it waits for its recorded counterpart, or is delivered next.

@@ -14,7 +14,7 @@ package enum TopicChange: Sendable {
     /// The subject whose event published it.
     let publisher: [UInt8]
     /// The text in the store.
-    let text: [UInt8]
+    package let text: [UInt8]
     package let cascade: Cascade?
   }
 

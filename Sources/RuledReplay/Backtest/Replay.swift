@@ -100,14 +100,12 @@ package final class Replay {
     return try merged(isWhole: end != nil) { ended[owners[$0]] }
   }
 
-  /// The comparison of all sides, with boards only if all was played, as the stores may lack the rest.
+  /// The comparison of all sides, with boards and topics only if all was played, as the stores may lack the rest.
   private func merged(isWhole: Bool, _ sides: (_ lane: Int) -> Sides) throws(RequestError) -> Comparison {
     let merged = Comparison()
     for lane in 0..<SubjectLanes.count { merged.merge(sides(lane).comparisons[lane]) }
     guard isWhole else { return merged }
-    do throws(StoreError) { merged.boards = try BoardDifferences(stores.baseline, stores.candidate) } catch {
-      throw error.requestError
-    }
+    do throws(StoreError) { try merged.compare(stores) } catch { throw error.requestError }
     return merged
   }
 

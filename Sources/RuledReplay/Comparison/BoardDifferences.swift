@@ -9,28 +9,14 @@ struct BoardDifferences: Sendable {
   init() {}
 
   init(_ baseline: any StateStore, _ candidate: any StateStore) throws(StoreError) {
-    let end = StoreKey.upperBound(StoreKey.prefix(.place)) ?? []
     var found: [QualifiedName: (equal: Int, changed: Int)] = [:]
-    try end.withView { (upper) throws(StoreError) in
-      try baseline.withCursor(below: upper) { (left) throws(StoreError) in
-        try candidate.withCursor(below: upper) { (right) throws(StoreError) in
-          let one = try Side(left, of: baseline), other = try Side(right, of: candidate)
-          while let place = Self.first(one.place, other.place) {
-            let isEqual = one.place?.key == other.place?.key && one.place?.score == other.place?.score
-            found[place.name, default: (0, 0)].equal += isEqual ? 1 : 0
-            found[place.name, default: (0, 0)].changed += isEqual ? 0 : 1
-            for side in [one, other] where side.place?.key == place.key { try side.advance() }
-          }
-        }
-      }
+    try forEachPair(of: .place, baseline, Self.reader(of: baseline), candidate, Self.reader(of: candidate)) {
+      (before: Place?, after: Place?) in
+      guard let name = (before ?? after)?.name else { return }
+      found[name, default: (0, 0)].equal += before == after ? 1 : 0
+      found[name, default: (0, 0)].changed += before == after ? 0 : 1
     }
     counts = found
-  }
-
-  /// The one of two places whose key is first.
-  private static func first(_ left: Place?, _ right: Place?) -> Place? {
-    guard let left, let right else { return left ?? right }
-    return right.key.lexicographicallyPrecedes(left.key) ? right : left
   }
 
   /// `[{plugin, name, equal, changed}]`, in the order of the names.
@@ -46,44 +32,25 @@ struct BoardDifferences: Sendable {
 
   // MARK: Reading
 
-  private struct Place {
+  private struct Place: ComparedEntry {
     /// The key without the generation.
     let key: [UInt8]
     let name: QualifiedName
     let score: Double
   }
 
-  /// The places of a side, in the order of their keys, without those of earlier generations.
-  private final class Side {
-    private(set) var place: Place?
-    private let cursor: any StoreCursor
-    /// The generations of the boards with a key of their own.
-    private let generations: [QualifiedName: UInt64]
-
-    init(_ cursor: any StoreCursor, of store: any StateStore) throws(StoreError) {
-      self.cursor = cursor
-      generations = try BoardTable.generations(in: store).reduce(into: [:]) { all, board in
-        all[QualifiedName(board.plugin, board.name)] = board.generation
-      }
-      var isAtPlace = try StoreKey.prefix(.place).withView { (prefix) throws(StoreError) in try cursor.seek(to: prefix)
-      }
-      while isAtPlace, !read() { isAtPlace = try cursor.next() }
+  /// Reads the places of a side, without those of earlier generations.
+  private static func reader(of store: any StateStore) throws(StoreError) -> StoredSide<Place>.Reader {
+    let generations: [QualifiedName: UInt64] = try BoardTable.generations(in: store).reduce(into: [:]) { all, board in
+      all[QualifiedName(board.plugin, board.name)] = board.generation
     }
-
-    func advance() throws(StoreError) {
-      place = nil
-      while try cursor.next() { if read() { return } }
-    }
-
-    /// Reads the place at the cursor; false if it is not on its board any more.
-    private func read() -> Bool {
-      guard case .place(_, let plugin, let board, let generation)? = try? ParsedKey(cursor.key),
-        let score = RuledEngine.Place(cursor.value)?.score
-      else { return false }
+    return { key, value in
+      guard case .place(_, let plugin, let board, let generation)? = try? ParsedKey(key),
+        let score = RuledEngine.Place(value)?.score
+      else { return nil }
       let name = QualifiedName(plugin.text, board.text)
-      guard generation == generations[name] ?? 0 else { return false }
-      place = Place(key: Array(cursor.key.dropLast(8)), name: name, score: score)
-      return true
+      guard generation == generations[name] ?? 0 else { return nil }
+      return Place(key: Array(key.dropLast(8)), name: name, score: score)
     }
   }
 }

@@ -1,5 +1,6 @@
 package import RuledCore
 package import RuledJournal
+import RuledStore
 
 /// Compares the outcomes of the same events on two sides, the baseline and the candidate.
 ///
@@ -21,7 +22,8 @@ package final class Comparison {
   private var changed = CommonCounts<String, String>(capacity: 4096)
   private var stateDifferences = StateDifferences()
   /// The comparison of the boards, once all is played.
-  var boards = BoardDifferences()
+  private var boards = BoardDifferences()
+  private var topics = TopicDifferences()
   /// How many events came out equal, and how many did not.
   package private(set) var outcomes = (equal: 0, changed: 0)
   /// How many events the baseline played that rules could see.
@@ -83,6 +85,7 @@ package final class Comparison {
   private func count(_ played: Played, _ side: WritableKeyPath<CountOfSides, Int>) {
     rules.add(played.rules, side)
     if !played.counts.isEmpty { counters.add(played.counts, isBaseline: side == \.before) }
+    topics.add(played.publications, side)
     switch played.entry.origin {
     case .message: messages[keyPath: side] += 1
     case .timer: timers[keyPath: side] += 1
@@ -101,12 +104,19 @@ package final class Comparison {
     messages = messages + other.messages
     timers = timers + other.timers
     counters.merge(other.counters)
+    topics.merge(other.topics)
     changed.merge(other.changed)
     stateDifferences.merge(other.stateDifferences)
     outcomes.equal += other.outcomes.equal
     outcomes.changed += other.outcomes.changed
     events += other.events
     range.merge(other.range)
+  }
+
+  /// Compares the boards and the members of topics in the stores of the two sides, once all is played.
+  func compare(_ stores: (baseline: any StateStore, candidate: any StateStore)) throws(StoreError) {
+    boards = try BoardDifferences(stores.baseline, stores.candidate)
+    try topics.addMembers(stores.baseline, stores.candidate)
   }
 
   /// How many subjects ended with the same state, and how many did not.
@@ -155,7 +165,8 @@ package final class Comparison {
       "outcomes": Self.equalAndChanged(outcomes), "decisions": decisions.json, "effects": effects.json,
       "messages": messages.json, "timers": timers.json, "counters": counters.json, "failures": failures.json,
       "states": Self.equalAndChanged(states), "rules": rules.json, "most_changed": .array(most),
-      "other_states": .array(others), "boards": boards.json, "exceeded": .array(exceeded),
+      "other_states": .array(others), "boards": boards.json, "topics": topics.json,
+      "exceeded": .array(exceeded),
     ]
   }
 

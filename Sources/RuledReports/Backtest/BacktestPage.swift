@@ -23,7 +23,7 @@ package struct BacktestPage {
       pairs("Counters", report.elements("counters"), counts: { $0 }) { counter in
         "\(counter.word("plugin")) → \(counter.word("name")) \(counter["labels"]?.text ?? "")"
       },
-      boards, failures,
+      boards, topics, failures,
       pairs("Instructions of a rule, each time", report.elements("rules"), counts: { $0["instructions"] ?? .null }) {
         "\($0.word("plugin")) \($0.word("rule"))"
       },
@@ -181,6 +181,24 @@ package struct BacktestPage {
       : element("h2", text: "Boards")
         + element(
           "table", "<tr><th>board</th><th class=\"n\">other scores</th><th class=\"n\">equal</th></tr>" + rows.joined())
+  }
+
+  private var topics: String {
+    let rows = report.elements("topics").filter(\.isOtherTopic).map { topic in
+      let publications = topic["publications"] ?? .null
+      return element(
+        "tr",
+        element("td", code("\(topic.word("plugin"))/\(topic.word("name"))"))
+          + [
+            topic.count("changed"), topic.count("equal"), publications.count("before"), publications.count("after"),
+          ].map { element("td", class: "n", text: Figures.count($0)) }.joined()
+          + element("td", text: topic.otherMembers))
+    }
+    let titles = ["other members", "equal", "publications before", "after"].map { element("th", class: "n", text: $0) }
+    return rows.isEmpty
+      ? ""
+      : element("h2", text: "Topics")
+        + element("table", "<tr><th>topic</th>\(titles.joined())<th>such as</th></tr>" + rows.joined())
   }
 
   private var failures: String {

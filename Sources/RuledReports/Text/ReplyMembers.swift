@@ -25,5 +25,15 @@ extension JSONValue {
   /// How many outcomes of a decision differ.
   package var differences: Int { count("changed") + count("new") + count("gone") }
 
+  /// Whether a topic has other members, or was published to more or less often.
+  package var isOtherTopic: Bool {
+    count("changed") > 0 || self["publications"]?["before"] != self["publications"]?["after"]
+  }
+
+  /// Some of the members that a topic has on one side only, each with what happens to it.
+  package var otherMembers: String {
+    elements("examples").map { "\($0.word("subject")) (\($0.word("kind")))" }.joined(separator: ", ")
+  }
+
   package var isContainer: Bool { objectValue != nil || arrayValue != nil }
 }

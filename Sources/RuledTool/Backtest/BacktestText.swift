@@ -83,7 +83,7 @@ struct BacktestText {
     return text + traffic
   }
 
-  /// What comes out differently beside outcomes and states: messages, timers and boards.
+  /// What comes out differently beside outcomes and states: messages, timers, boards and topics.
   private var traffic: String {
     var text = ""
     for (name, noun) in [("messages", "messages between subjects"), ("timers", "timers that fired")] {
@@ -94,7 +94,21 @@ struct BacktestText {
       let name = "\(board.word("plugin"))/\(board.word("name"))".printable
       text += "board \(style.cyan(name)): \(Figures.count(board.count("changed"), "other score"))\n"
     }
+    for topic in report.elements("topics") where topic.isOtherTopic { text += describe(topic: topic) + "\n" }
     return text
+  }
+
+  private func describe(topic: JSONValue) -> String {
+    var parts: [String] = []
+    if topic.count("changed") > 0 {
+      parts.append("\(Figures.count(topic.count("changed"), "other member")), such as \(topic.otherMembers.printable)")
+    }
+    let publications = topic["publications"] ?? .null
+    if publications["before"] != publications["after"] {
+      parts.append("publications \(Self.beforeAndAfter(publications))")
+    }
+    let name = "\(topic.word("plugin"))/\(topic.word("name"))".printable
+    return "topic \(style.cyan(name)): \(parts.joined(separator: "; "))"
   }
 
   // MARK: Decisions

@@ -62,6 +62,29 @@ import Testing
     #expect(!self.run().output.contains("no difference"))
   }
 
+  @Test func `topics are compared by their members and publications`() {
+    let first = "    state.count = (state.count or 0) + 1\n"
+    before.write("greeter/plugin.lua", Self.plugin.replacing(first, with: first + "topic.join('news')\n"))
+    change(
+      first,
+      first + "if event.subject ~= 'user:1' then topic.join('news') end publish(event.subject, 'greeter.told')\n")
+    let run = run("--html", events("page.html"))
+    #expect(run.output.contains("every outcome and every state is equal"), "\(run.output)")
+    #expect(run.output.contains("topic greeter/news: 1 other member, such as user:1 (gone)\n"), "\(run.output)")
+    #expect(run.output.contains("topic greeter/user:0: publications 0 → 4\n"), "\(run.output)")
+    let page = TemporaryFolder.read(events("page.html"))
+    #expect(page.contains("<td>user:1 (gone)</td>"))
+    let topics = report(self.run("--json"))["topics"]?.arrayValue ?? []
+    #expect(topics.count == 6)
+    #expect(
+      topics.first == [
+        "plugin": "greeter", "name": "news", "equal": 4, "changed": 1, "publications": ["before": 0, "after": 0],
+        "examples": [["kind": "gone", "subject": "user:1"]],
+      ])
+    change(first, first + "topic.join('news')\n")
+    #expect(self.run().output.contains("no difference"))
+  }
+
   @Test func `counters are compared by name and labels`() {
     let first = "    state.count = (state.count or 0) + 1\n"
     before.write("greeter/plugin.lua", Self.plugin.replacing(first, with: first + "count('greeter.n', { p = 'a' })\n"))
