@@ -143,7 +143,9 @@ extension PluginRun {
     let sum = score + number
     guard sum.isFinite else { return "would not be finite" }
     let areWhole = [score, number].allSatisfy { $0 == $0.rounded() && abs($0) <= greatestWhole }
-    return areWhole && abs(sum) > greatestWhole ? "would be a whole number beyond 2^53, and lose digits" : nil
+    // 2^53 and 1 are rounded to 2^53.
+    let isOver = abs(sum) > greatestWhole || sum - score != number
+    return areWhole && isOver ? "would be a whole number beyond 2^53, and lose digits" : nil
   }
 
   /// Refuses a score that would not be finite, or lose digits.
