@@ -86,13 +86,14 @@ package struct TraceTree {
     guard entry.member("fired")?.boolValue ?? false else {
       let condition = entry.member("condition")
       let children = [
-        condition.flatMap { list("with", $0.member("values").map(Self.pairs)) }, list("reads", reads(of: entry)),
+        condition.flatMap { list("with", $0.member("values").map(Self.pairs)) },
+        list("reads", paths(of: entry, "reads")),
       ].compactMap { $0 }
       return TreeNode(
         style.dim("○ \(rule)") + (reason.map { ": \($0)" } ?? "") + (condition.map(text(of:)) ?? ""), children)
     }
     let head = [
-      list("reads", reads(of: entry)), list("writes", entry.member("writes")),
+      list("reads", paths(of: entry, "reads")), list("writes", paths(of: entry, "writes")),
       list("decides", entry.member("decisions")), list("emits", entry.member("effects")),
     ]
     let tail = ["publishes", "topics", "forgets", "counts", "places", "once"].map { list($0, entry.member($0)) }
@@ -111,10 +112,12 @@ package struct TraceTree {
     return ": \(condition.word("text").printable)  \(style.dim(location.printable))"
   }
 
-  /// The paths that a rule read, with the values that the trace gives; many elements of one list are one item, with their number.
-  private func reads(of entry: JSONValue) -> JSONValue? {
-    guard let paths = entry.member("reads")?.arrayValue?.map(\.brief) else { return nil }
-    let values = entry.member("values")
+  /// The paths that a rule read or wrote; many elements of one list are one item, with their number.
+  ///
+  /// Those that it read have the values that the trace gives.
+  private func paths(of entry: JSONValue, _ member: String) -> JSONValue? {
+    guard let paths = entry.member(member)?.arrayValue?.map(\.brief) else { return nil }
+    let values = member == "reads" ? entry.member("values") : nil
     var elements: [Substring: Set<Substring>] = [:]
     for path in paths {
       guard let (list, element) = Self.element(path), values?[String(element)] != JSONValue.null else { continue }
@@ -125,8 +128,8 @@ package struct TraceTree {
     return .array(
       paths.compactMap { path in
         let list = Self.element(path)?.list ?? path[...]
-        guard let read = long[list] else { return .string(values?[path].map { "\(path) = \($0.text)" } ?? path) }
-        return told.insert(list).inserted ? .string("\(list): \(read.count) elements") : nil
+        guard let found = long[list] else { return .string(values?[path].map { "\(path) = \($0.text)" } ?? path) }
+        return told.insert(list).inserted ? .string("\(list): \(found.count) elements") : nil
       })
   }
 

@@ -250,7 +250,7 @@ struct ExplainCommandTests {
         """))
   }
 
-  @Test func `Many elements of a list that was read are one item with their number`() throws {
+  @Test func `Many elements of a list that was read or written are one item with their number`() throws {
     let elements = (1...36).flatMap { ["state.list[\($0)]", "state.list[\($0)].day"] }
     let paths = ["state.n", "state.list"] + elements + ["state.list[37]", "state.few", "state.few[1]"]
     // A table has no value, and what is not there is null.
@@ -262,6 +262,7 @@ struct ExplainCommandTests {
         [
           "event": "x", "plugin": "a", "rule": "r", "fired": true, "micros": 2,
           "reads": .array(paths.map(JSONValue.string)), "values": .object(JSONObject(values)),
+          "writes": .array(paths.map(JSONValue.string)),
         ]
       ],
     ])
@@ -269,6 +270,7 @@ struct ExplainCommandTests {
     let run = Run("explain", "-", on: daemon, input: #"{"type":"x","subject":"s"}"#)
     let line = "reads state.n = 1, state.list: 36 elements, state.few, state.few[1] = 1\n"
     #expect(run.output.contains(line), "\(run.output)")
+    #expect(run.output.contains("writes state.n, state.list: 37 elements, state.few, state.few[1]\n"), "\(run.output)")
   }
 
   @Test(
