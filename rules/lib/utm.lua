@@ -7,7 +7,7 @@ local pii = require "pii"
 local utm = {}
 
 local LONGEST = 2000 -- bytes of a link's parameter that leaves
-local MOST_PARTS = 50 -- parameters of a link that are looked at; further ones do not leave
+local MOST_PARTS = 50 -- parameters of a link, and parts of a path, that are looked at; further ones do not leave
 
 utm.names = { "utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term" }
 
@@ -18,7 +18,7 @@ function utm.present(values)
   return found
 end
 
---- A parameter of a link, or a part of one, if it may leave: without an e-mail address and a phone number in it.
+--- A parameter of a link, or a part of a link, if it may leave: without an e-mail address and a phone number in it.
 function utm.told(text)
   return text and #text <= LONGEST and not pii.holds_phone(text) and not pii.holds_address(text) and text or nil
 end
@@ -30,9 +30,21 @@ function utm.told_members(values)
   return found
 end
 
---- A link as it may leave: without the parameters that may not, and without such a fragment.
+--- A path as it may leave: without the parts that may not.
+function utm.told_path(path)
+  local n = 0
+  return (path:gsub("/?[^/]+", function(part)
+    n = n + 1
+    return n <= MOST_PARTS and utm.told(part) or ""
+  end))
+end
+
+--- A link as it may leave: without a user's name, the parts of the path and the parameters that may not, and without
+--- such a fragment.
 function utm.told_link(link)
-  local head, query, fragment = link:match "^([^?#]*)(%??[^#]*)(.*)$"
+  local site, rest = link:match "^([^/?#]*//[^/?#]*)(.*)$"
+  local path, query, fragment = (rest or link):match "^([^?#]*)(%??[^#]*)(.*)$"
+  local head = (site or ""):gsub("[^/]*@", "") .. utm.told_path(path)
   local kept, n = {}, 0
   for part in query:sub(2):gmatch "[^&]+" do
     n = n + 1

@@ -81,6 +81,19 @@ test "no address and no phone number leaves in a link's parameters, a campaign's
   t:equal(open(t, "/?email=ada@example.org#top").effects[1].data.url, HOST .. "/#top")
 end)
 
+test "no address and no phone number leaves in a link's path, an id does" (function(t)
+  local function told(link) return t:event("device:d", "link.opened", { url = link }).effects[1].data end
+  local root = { url = HOST .. "/report", path = "/report" }
+  for _, id in ipairs { "Ada@example.org", "ada%40example.org", "+491701234567", "0170%201234567" } do
+    t:equal(told(HOST .. "/Report/" .. id), { url = HOST .. "/Report", path = "/report" })
+    t:equal(told(HOST .. "/report/" .. id .. "/?a=1"), { url = HOST .. "/report/?a=1", path = "/report" })
+  end
+  t:equal(told "https://ada:secret@app.respirelyf.com/report/7", { url = HOST .. "/report/7", path = "/report/7" })
+  t:equal(told(HOST .. "/report/" .. ("7"):rep(2001)), root)
+  local long = "/report" .. ("/1-"):rep(5000)
+  t:equal(told(HOST .. long), { url = HOST .. long:sub(1, 154), path = long:sub(1, 154) })
+end)
+
 test "a link of many parameters is judged within the budget, and leaves with the first ones" (function(t)
   local outcome = open(t, "/?" .. ("1-&"):rep(5000) .. "utm_source=a")
   t:equal({ outcome.failures, outcome.effects[1].data }, {
