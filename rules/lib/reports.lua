@@ -144,10 +144,14 @@ function reports.may_leave(plan, of, value)
   return value ~= nil and violation(plan, of, value, pii.looking(plan.options.pii), true) == nil
 end
 
---- The properties that the plan has for an event, and the first of the others: further ones would not be listed.
+--- The properties that the plan has for an event, and the first of the others: further ones would not be listed. A code
+--- that is a whole number becomes its text.
 function reports.listed(plan, of, properties)
   local all, others = {}, 0
-  for key in pairs(of) do all[key] = properties[key] end
+  for key, one in pairs(of) do
+    local number = one.form == "code" and whole(properties[key])
+    all[key] = number and tostring(number) or properties[key]
+  end
   for key, value in pairs(properties) do
     if of[key] == nil then
       all[key] = value

@@ -33,7 +33,7 @@ local function wrong(of)
     all[#all + 1] = { "1", "type" }
     all[#all + 1] = { true, "type" }
   else
-    all[#all + 1] = { 7, "type" }
+    all[#all + 1] = { of.form == "code" and 7.5 or 7, "type" }
   end
   if of.type == "int" and not of.bins then all[#all + 1] = { 0.5, "type" } end
   if of.type == "int" then
@@ -123,6 +123,19 @@ test "a code of any form counts, and is sent as other where it is none" (functio
     local failed = { error_code = code, error_message = "no answer", retry_attempt = 1 }
     t:equal(own(t:event("device:c", "flirt_generation_failed", failed))[1].data.error_code, sent)
   end
+end)
+
+test "a code that is a whole number is its text, which counts" (function(t)
+  opted_in(t)
+  for number, sent in pairs { [503] = "503", [-1001] = "-1001", [429.0] = "429" } do
+    local shown = t:event("device:c", "error_displayed", { error_type = number, error_code = number, screen = "home" })
+    t:equal({ own(shown)[1].data.error_type, own(shown)[1].data.error_code }, { sent, sent })
+    local failed = { error_code = number, error_message = "no answer", retry_attempt = 1 }
+    t:equal(own(t:event("device:c", "screenshot_upload_failed", failed))[1].data.error_code, sent)
+  end
+  local dialled = { error_type = "api", error_code = 4917012345678, screen = "home" }
+  local phone = t:event("device:c", "error_displayed", dialled)
+  t:equal(phone.decisions.violations, { { path = "error_code", kind = "pii" } })
 end)
 
 test "a failure outside of a session is counted" (function(t)

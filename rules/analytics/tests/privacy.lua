@@ -176,7 +176,7 @@ end)
 test "a rejected effect carries paths and kinds, never the values" (function(t)
   opted_in(t)
   local outcome = t:event("device:p", "error_displayed",
-    { error_type = 1, error_code = "x@secret-2.example", screen = 3, extra = "secret-4" })
+    { error_type = true, error_code = "x@secret-2.example", screen = 3, extra = "secret-4" })
   t:equal(#own(outcome), 1)
   t:equal(own(outcome)[1].sink, "rejected")
   t:equal(own(outcome)[1].data, { event = "error_displayed", violations = {
