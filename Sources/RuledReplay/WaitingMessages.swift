@@ -14,7 +14,7 @@ struct MessageText {
   /// How many publications may follow from it, if it says so: a share of what the members of a topic had when it reached them.
   let mayPublish: Int64?
 
-  /// Who sends a message to whom.
+  /// The sender and the receiver of a message.
   struct Pair: Hashable {
     let sender: UInt64
     let receiver: UInt64

@@ -29,7 +29,7 @@ struct LogHead: Sendable, Equatable {
   let epoch: Int64
   /// The end of the log.
   let position: LogPosition
-  /// Who may write; nil before the first owner.
+  /// The node that may write; nil before the first owner.
   let owner: NodeIdentity?
   /// Whether the owner's lease is over, by the database's clock.
   let isLeaseOver: Bool

@@ -109,10 +109,3 @@ package struct ArgumentParser {
     arguments.values[option.name, default: []].append(value)
   }
 }
-
-package struct UsageError: Error, Sendable, Equatable {
-  /// What is wrong and what to write instead, in one line without the program's name.
-  package let message: String
-
-  package init(_ message: String) { self.message = message }
-}

@@ -15,7 +15,7 @@ package struct CommandSpec: Sendable {
   package var name: String
   /// One line for the list of commands.
   package var summary: String
-  /// What may follow the name, one form a line.
+  /// The words that may follow the name, one form a line.
   package var synopsis: [String]
   /// The names of the operands that have to be given, in order.
   var required: [String]

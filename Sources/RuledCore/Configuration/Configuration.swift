@@ -8,9 +8,9 @@ package struct Configuration: Sendable, Equatable {
   package var cluster = Cluster()
   /// Worker threads; 0 is one for each processor.
   package var workers = 0
-  /// Who may administer beside root and the daemon's own user: names of users, and of groups after `@`.
+  /// The administrators beside root and the daemon's own user: names of users, and of groups after `@`.
   package var admins: [String] = []
-  /// Who may lease effects beside the administrators: names of users, and of groups after `@`.
+  /// The clients that may lease effects beside the administrators: names of users, and of groups after `@`.
   package var couriers: [String] = []
   package var delivery = DeliveryProcess.daemon
   package var http = HTTP()

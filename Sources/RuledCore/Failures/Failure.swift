@@ -25,7 +25,7 @@ package struct Failure: Error, Sendable, Hashable {
   /// The rule, query or handler in it, or nil when none was running.
   package var rule: String?
   package var kind: Kind
-  /// What went wrong, in words for the author of the rule.
+  /// The cause, in words for the author of the rule.
   package var message: String
   /// The file, relative to the rules folder, or nil when it isn't known.
   package var file: String?

@@ -34,7 +34,7 @@ package struct RequestError: Error, Sendable, Equatable {
   }
 
   package var code: Code
-  /// What happened and what to do about it, in one sentence.
+  /// The problem and its remedy, in one sentence.
   package var message: String
   /// Further members of the error's `data`.
   package var details: JSONObject

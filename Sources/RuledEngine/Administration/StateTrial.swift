@@ -74,8 +74,7 @@ package final class StateTrial {
 
 extension StateTrial.Result {
   fileprivate mutating func note(_ failure: Failure, of subject: ByteView) {
-    let place = failure.file.map { " (at \($0):\(failure.line ?? 0))" } ?? ""
-    var message = failure.message + place
+    var message = failure.message + (failure.file.map { " (at \($0):\(failure.line ?? 0))" } ?? "")
     var index = reasons.firstIndex { $0.message == message } ?? reasons.endIndex
     if index >= StateTrial.mostReasons {
       message = "other reasons"

@@ -123,7 +123,7 @@ package final class Evaluator {
     try evaluateStored(event, of: timer, cascade: cascade, since: mark)
   }
 
-  /// What became of a message that was to be applied.
+  /// The fate of a message that was to be applied.
   package enum Delivery {
     case applied
     /// It was applied or erased before.

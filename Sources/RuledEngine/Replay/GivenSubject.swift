@@ -1,6 +1,6 @@
 import RuledCore
 
-/// What a test gives a subject, as if events had made it: states as `state` shows them, timers, `once` keys and topics as `export` does.
+/// The past that a test gives a subject, as if events had made it: states as `state` shows them, timers, `once` keys and topics as `export` does.
 struct GivenSubject: Sendable {
   struct State: Sendable {
     let plugin: String

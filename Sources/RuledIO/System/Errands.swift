@@ -9,7 +9,7 @@ package final class Errands: Sendable {
   private let most: Int
   /// The reply when so many are under way.
   package let refusal: RequestError
-  /// What fails where no thread can be started.
+  /// The line for the log if no thread can be started.
   private let failure: String
   private let count = Atomic(0)
 

@@ -131,7 +131,7 @@ extension SettingDeclaration.Order {
     return false
   }
 
-  /// What is compared: nothing before numbers, and these before texts.
+  /// The value to compare by: none before numbers, and these before texts.
   private static func key(of element: JSONValue, _ member: String?) -> (kind: Int, number: Double, text: String) {
     let value = member.map { element[$0] } ?? element
     if let number = value?.doubleValue { return (1, number, "") }

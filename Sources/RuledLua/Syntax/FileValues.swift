@@ -7,7 +7,7 @@ package struct FileValues {
   private var shared: Set<Int> = []
   /// The values that the file assigns to members of variables' tables, by the member's name; nil where it assigns several.
   private var members: [Int: [String: SyntaxNode?]] = [:]
-  /// What the file returns, if that is one value.
+  /// The file's result, if that is one value.
   private let result: SyntaxNode?
 
   package init(_ tree: SyntaxTree) {
@@ -42,7 +42,7 @@ package struct FileValues {
 
   package subscript(_ local: Int) -> SyntaxNode? { values[local] }
 
-  /// What an expression is, also by way of a variable that holds it; nil if it is of another kind.
+  /// The value of an expression, also by way of a variable that holds it; nil if it is of another kind.
   package func value(_ node: SyntaxNode?, _ kind: SyntaxNode.Kind) -> SyntaxNode? {
     let value = node.map(held)
     return value?.kind == kind ? value : nil

@@ -11,7 +11,6 @@ struct LuaLexer {
   }
 
   private let text: [UInt8]
-  /// The comments so far.
   private(set) var comments: [Range<Int>] = []
   private var position = 0
   private var line = 1

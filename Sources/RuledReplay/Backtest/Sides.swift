@@ -45,7 +45,7 @@ package final class Sides {
   private let rules: Rules
   private var hasBegun = false
 
-  /// What worlds begin with, on any thread.
+  /// The contents with which worlds begin, on any thread.
   struct Setup: Sendable {
     var rules: Load
     /// The limits of both sides.

@@ -137,8 +137,8 @@ package struct BacktestPage {
   private static func table(_ changes: [JSONValue]) -> String {
     guard !changes.isEmpty else { return "" }
     let rows = changes.map { row in
-      let path = row.word("path", else: ""), place = path.isEmpty ? "" : element("small", text: path + " ")
-      let sides = ["before", "after"].map { element("td", place + code(value(row[$0], 200))) }
+      let path = row.word("path", else: ""), prefix = path.isEmpty ? "" : element("small", text: path + " ")
+      let sides = ["before", "after"].map { element("td", prefix + code(value(row[$0], 200))) }
       return element("tr", sides.joined() + element("td", class: "n", text: Figures.count(row.count("count"))))
     }
     return element(

@@ -5,7 +5,7 @@ package struct ReportedFailure: Sendable {
   /// The rule, query or handler that failed; empty when none is named.
   package var rule: String
   var kind: String
-  /// What happened, with file and line.
+  /// The cause, with file and line.
   var message: String
 
   /// Reads `{plugin, rule, kind, message, file, line}`.

@@ -8,7 +8,6 @@ package import RuledWire
 final class HTTPRouter {
   unowned let server: HTTPServer
   let services: Services
-  /// Parses bodies.
   let parser = RequestParser()
   /// The parser of whole requests, each of which has a body within it.
   let wholeParser = RequestParser.ofHTTP()
@@ -21,13 +20,13 @@ final class HTTPRouter {
 
   func route(_ exchange: HTTPExchange, on connection: HTTPConnection) {
     do throws(HTTPError) {
-      let place = try destination(of: exchange)
-      if place.route?.endpoint == .dashboard, let response = openSession(exchange) {
+      let destination = try destination(of: exchange)
+      if destination.route?.endpoint == .dashboard, let response = openSession(exchange) {
         return connection.respond(response)
       }
-      try check(exchange, for: place)
-      guard let route = place.route else {
-        return server.callWebHandler(of: place.host, for: exchange, on: nextWorker())
+      try check(exchange, for: destination)
+      guard let route = destination.route else {
+        return server.callWebHandler(of: destination.host, for: exchange, on: nextWorker())
       }
       try answer(route, exchange, on: connection)
     } catch {
@@ -51,13 +50,13 @@ final class HTTPRouter {
     return (host, isClaimed, isClaimed ? nil : HTTPRoute(exchange.target))
   }
 
-  private func check(_ exchange: HTTPExchange, for place: Destination) throws(HTTPError) {
-    let role = try role(of: exchange, needsToken: place.route?.endpoint.isForProbes != true)
+  private func check(_ exchange: HTTPExchange, for destination: Destination) throws(HTTPError) {
+    let role = try role(of: exchange, needsToken: destination.route?.endpoint.isForProbes != true)
     exchange.authorize(role)
     if exchange.isTooLarge { throw tooLarge }
     guard exchange.headers.isPlainBody else { throw Self.encodedBody }
-    if place.isClaimed { return try checkInFlight(exchange.peer) }
-    guard let endpoint = place.route?.endpoint else { throw Self.unknownPath }
+    if destination.isClaimed { return try checkInFlight(exchange.peer) }
+    guard let endpoint = destination.route?.endpoint else { throw Self.unknownPath }
     try checkMethod(of: exchange, endpoint)
     try authorize(endpoint, exchange, role)
     try checkParameters(of: exchange, endpoint)

@@ -215,7 +215,7 @@ final class Shadow: Sendable {
     var found: [JournalEntry] = []
     try journal.source.forEach(in: range) { entry in
       found.append(entry)
-      // What a subject keeps when its past is erased is the entry after that, and is played with it.
+      // The data that a subject keeps when its past is erased are the entry after that, and are played with it.
       return found.count < Self.mostEntries || entry.origin == .forget
     }
     return found

@@ -1,7 +1,7 @@
 import RuledCore
 import Synchronization
 
-/// Who may use the dashboard in a browser, which can't send a bearer token: tokens that work once, and the sessions that they became.
+/// The browsers that may show the dashboard, as they can't send a bearer token: tokens that work once, and the sessions that they became.
 ///
 /// Only digests of the secrets are kept, in memory: a restart ends every session.
 final class DashboardSessions: Sendable {

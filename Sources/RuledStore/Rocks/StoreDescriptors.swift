@@ -17,7 +17,6 @@ package enum StoreDescriptors {
   /// The number of data files among them.
   static func files(within limit: Int) -> Int { min(mostFiles, max(fewestFiles, limit / 4)) }
 
-  /// The process's limit.
   static var limit: Int {
     var limit = rlimit()
     return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0

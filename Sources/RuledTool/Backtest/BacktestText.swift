@@ -83,7 +83,7 @@ struct BacktestText {
     return text + traffic
   }
 
-  /// What comes out differently beside outcomes and states: messages, timers, boards and topics.
+  /// The differences beside those in outcomes and states: messages, timers, boards and topics.
   private var traffic: String {
     var text = ""
     for (name, noun) in [("messages", "messages between subjects"), ("timers", "timers that fired")] {

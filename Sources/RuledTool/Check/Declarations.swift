@@ -1,7 +1,7 @@
 internal import RuledCore
 internal import RuledLua
 
-/// What plugins declare of the data of events, of their states, and of the settings of one of them.
+/// The declarations of plugins on the data of events, of their states, and of the settings of one of them.
 struct Declarations {
   /// A value that is declared, or a value within one.
   struct Part: Equatable {

@@ -8,7 +8,7 @@ struct HandlerReview: FileReview {
   let file: SourceFile
   private let own: RequiredModules.Module
   private let modules: RequiredModules
-  /// What calls the functions at hand and when, and the positions of those that were visited for it, by file.
+  /// The caller of the functions at hand and its moment, and the positions of those that were visited for it, by file.
   private var caller = "a file that loads"
   private var phase = LibraryFunction.Phase.load
   private var visited: [String: Set<Int>] = [:]

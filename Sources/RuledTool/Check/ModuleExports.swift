@@ -8,7 +8,7 @@ struct ModuleExports {
   private(set) var names: [String] = []
   /// The functions among them, where it is certain which one a member is.
   private var bodies: [String: SyntaxNode] = [:]
-  /// What the file does with the arguments of its functions.
+  /// The file's uses of the arguments of its functions.
   private(set) var reads: ParameterReads
   private(set) var file: SourceFile
 
@@ -33,7 +33,7 @@ struct ModuleExports {
     names = members.keys.sorted()
   }
 
-  /// What the file does with a parameter of one of its functions; nil if that is not known.
+  /// The file's use of a parameter of one of its functions; nil if that is not known.
   func value(of parameter: ParameterReads.Parameter) -> Int? {
     let parameters = bodies[parameter.function]?.children[0].children ?? []
     return parameter.index < parameters.count ? parameters[parameter.index].local.flatMap { reads.held[$0] } : nil

@@ -176,7 +176,7 @@ struct ValueFlow {
     /// The text's place, if it stands there as a whole.
     var literal: SyntaxNode?
 
-    /// What it begins with: all of it, if it stands there as a whole.
+    /// Its beginning: all of it, if it stands there as a whole.
     var beginning: String { literal?.text ?? String(pattern.prefix { $0 != "*" }) }
   }
 

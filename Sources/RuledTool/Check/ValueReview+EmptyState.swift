@@ -50,7 +50,7 @@ extension ValueReview {
     }
   }
 
-  /// What a statement such as `local w = state.w or {}` makes a table without members, if it does nothing else.
+  /// The variables to which a statement such as `local w = state.w or {}` gives a table without members, if it does nothing else.
   private static func tables(madeBy statement: SyntaxNode, from isEmpty: (SyntaxNode) -> Bool) -> [SyntaxNode]? {
     guard statement.kind == .local || statement.kind == .assignment else { return nil }
     let (targets, values) = (statement.children[0].children, statement.children[1].children)

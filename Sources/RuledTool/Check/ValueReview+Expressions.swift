@@ -8,7 +8,7 @@ extension ValueReview {
   private static let pure = Set(
     RuleLibrary.functions.filter { !$0.results.isEmpty && !effective.contains($0.name) }.map(\.name)
       + ["tostring", "tonumber", "type", "string.format", "table.concat", "math.floor", "math.max", "math.min"])
-  /// What `event.origin` may be.
+  /// The values of `event.origin`.
   private static let origins = ["client", "message", "raise", "timer", "web"]
   private static let ranges = ["calendar.weekday": 1.0...7.0, "calendar.hour": 0.0...23.0]
 

@@ -62,7 +62,7 @@ struct DaemonError: Error, Sendable {
   }
 }
 
-/// What a program that ends with an error prints, a line for each problem, and its exit code.
+/// The output of a program that ends with an error, a line for each problem, and its exit code.
 struct ErrorReport {
   let lines: [String]
   let exit: ExitCode

@@ -13,11 +13,3 @@ package struct ToolError: Error, Sendable, Equatable {
   /// The last call of the system failed.
   static func system(_ what: String) -> ToolError { ToolError("\(what): \(String(cString: strerror(errno)))") }
 }
-
-package enum ExitCode: Int32, Sendable {
-  case done = 0
-  /// The answer is no: nothing is stored for the subject, a test failed.
-  case no = 1
-  /// Wrong use, or it cannot be done: an unknown option, no daemon, no permission.
-  case failed = 2
-}

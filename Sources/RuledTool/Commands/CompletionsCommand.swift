@@ -41,7 +41,7 @@ enum CompletionsCommand: Command {
   /// The words that may stand in a place, each with a line about it, or that it takes `files` or `folders`.
   private typealias Offer = (kind: String, words: [(word: String, about: String)])
 
-  /// What may stand in the place of the last of the words after the program's name.
+  /// The words that may stand in the place of the last one after the program's name.
   private static func offer(_ line: ArraySlice<String>, _ environment: ToolEnvironment) -> Offer {
     var words = line
     let current = words.popLast() ?? "", previous = words.last

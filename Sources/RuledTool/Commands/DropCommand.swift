@@ -2,7 +2,7 @@ internal import RuledCore
 internal import RuledReports
 
 enum DropCommand: Command {
-  static let spec = ParkedSelection.spec(
+  static let spec = ParkedArguments.spec(
     "drop", "Discards parked events: the plugin will never see them.",
     options: [
       OptionSpec("to", value: "FILE", "Appends what is dropped to a file, a line of JSON each.", completes: .files),
@@ -12,7 +12,7 @@ enum DropCommand: Command {
     example: .init("rulectl drop --plugin old --to dropped.ndjson", "all that is parked for a plugin that was removed"))
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let params = try ParkedSelection.params(arguments)
+    let params = try ParkedArguments.params(arguments)
     let client = try environment.connect()
     let what = arguments.value("plugin").map { "all that is parked for the plugin '\($0)'" } ?? "this event"
     let question = "drop \(what)? The plugin will never see it."

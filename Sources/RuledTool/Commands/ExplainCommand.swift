@@ -108,7 +108,7 @@ enum ExplainCommand: Command {
 
   private static func findings(_ outcome: JSONValue) -> [String] { OutcomeText(outcome, style: .plain).findings }
 
-  /// What neither traces nor `changes` say of some operations, by their name in a trace.
+  /// The facts of some operations that neither traces nor `changes` have, by their name in a trace.
   private static let untold = [
     "sends": "what messages say", "publishes": "what publications say", "counts": "the amounts of counters",
     "places": "the options of boards",

@@ -2,12 +2,12 @@ internal import RuledCore
 internal import RuledReports
 
 enum RetryCommand: Command {
-  static let spec = ParkedSelection.spec(
+  static let spec = ParkedArguments.spec(
     "retry", "Tries parked events again.", details: "What fails again stays parked, and the exit code is 1.",
     example: .init("rulectl retry --plugin attribution", "after its rules were repaired"))
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("retry", ParkedSelection.params(arguments))
+    let result = try environment.connect().call("retry", ParkedArguments.params(arguments))
     environment.show(result, arguments) { text($0, environment.style) }
     return result.count("failed") > 0 ? .no : .done
   }

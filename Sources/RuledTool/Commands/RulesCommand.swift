@@ -71,7 +71,7 @@ enum RulesCommand: Command {
     TopSample.Entry.measured(plugin.member(member)).map(Figures.micros) ?? "-"
   }
 
-  /// What the plugins describe of events, or of one type.
+  /// The plugins' descriptions of events, or of one type.
   private static func text(ofEvents type: String?, _ plugins: [JSONValue], _ style: Style) throws(ToolError) -> String {
     let all = plugins.flatMap { plugin in
       plugin.elements("events").map { (plugin: plugin.word("name"), event: $0) }

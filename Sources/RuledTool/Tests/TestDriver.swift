@@ -6,7 +6,7 @@ internal import RuledWire
 
 /// Executes the methods of a test's `t` on an engine of its own, for the plugin that is tested.
 final class TestDriver: TestHost {
-  /// What a test did so far.
+  /// A test's steps so far.
   private struct Course {
     /// The settings that the test overrides, by plugin.
     var settings: [String: JSONObject] = [:]

@@ -3,11 +3,11 @@ package import RuledJSON
 
 /// The CloudEvent of a request, checked; everything in it is valid until its document parses again.
 package struct EventView {
-  /// What happened; 1 to 256 bytes.
+  /// 1 to 256 bytes.
   package private(set) var type = ByteView.empty
   /// Whom it happened to; 1 to 256 bytes.
   package private(set) var subject = ByteView.empty
-  /// Who says so; may be empty.
+  /// The system that sends the event; may be empty.
   package private(set) var source = ByteView.empty
   /// The event's id, or nil if one is to be made.
   package private(set) var id: ByteView?

@@ -145,7 +145,7 @@ extension UInt8 {
 
 extension Sequence<UInt8> {
   /// Whether the bytes are a token of RFC 9110, section 5.6.2, such as a method or a field's name.
-  package var isToken: Bool {
+  var isToken: Bool {
     var isEmpty = true
     for byte in self {
       guard byte.isDigit || byte.isLetter || "!#$%&'*+-.^_`|~".utf8.contains(byte) else { return false }

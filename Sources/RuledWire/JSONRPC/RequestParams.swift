@@ -199,12 +199,12 @@ package struct CountersParams: Sendable, Equatable {
   }
 
   private static func read(_ object: TapeValue, text: ByteView) throws(RequestError) -> [Label] {
-    var labels: [String: (place: Int, value: String)] = [:]
+    var labels: [String: (position: Int, value: String)] = [:]
     var cursor = MemberCursor(object, text: text)
-    var place = 0
+    var position = 0
     while let member = cursor.next() {
       let name = member.name.text
-      place += 1
+      position += 1
       if member.value.kind == .null {
         labels[name] = nil
         continue
@@ -212,8 +212,8 @@ package struct CountersParams: Sendable, Equatable {
       guard !member.value.isContainer else {
         throw .invalidParams(path: JSONPath.member("params.labels", member.name), "must be a string")
       }
-      labels[name] = (place, (member.value.string ?? member.text).text)
+      labels[name] = (position, (member.value.string ?? member.text).text)
     }
-    return labels.sorted { $0.value.place < $1.value.place }.map { Label(name: $0.key, value: $0.value.value) }
+    return labels.sorted { $0.value.position < $1.value.position }.map { Label(name: $0.key, value: $0.value.value) }
   }
 }

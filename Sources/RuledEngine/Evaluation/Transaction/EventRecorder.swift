@@ -35,7 +35,7 @@ package final class EventRecorder {
   /// The trace of the last event that was explained, the elements of a JSON array.
   package private(set) var trace: [UInt8] = []
 
-  /// What one run of a rule cost.
+  /// The cost of one run of a rule.
   package struct RuleCost: Sendable, Equatable {
     package let plugin: String
     package let rule: String

@@ -144,11 +144,11 @@ final class EventTransaction {
     let listeners = plugins.listeners(to: queue.type(of: queued))
     if queued.origin == .sent { try checkArrived(listeners) }
     if event.isExplained { beginExplanation(ofEventAt: index, isHeard: !listeners.plugins.isEmpty) }
-    for place in listeners.plugins.indices {
-      let plugin = listeners.plugins[place].plugin
+    for number in listeners.plugins.indices {
+      let plugin = listeners.plugins[number].plugin
       if queued.isRaised(by: plugin) { continue }
       if let retriedPlugin, !queued.isRaised, plugin != retriedPlugin { continue }
-      withRun(of: plugin) { $0.takeEvent(at: index, rules: listeners.plugins[place].rules, in: self) }
+      withRun(of: plugin) { $0.takeEvent(at: index, rules: listeners.plugins[number].rules, in: self) }
     }
   }
 

@@ -1,7 +1,7 @@
 internal import RuledCore
 
 /// The parked events that a command is for: one, by its id, or all of a plugin.
-enum ParkedSelection {
+enum ParkedArguments {
   /// The command line of a command that takes such a selection.
   static func spec(
     _ name: String, _ about: String, options: [OptionSpec] = [], details: String, example: CommandSpec.Example
