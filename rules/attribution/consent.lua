@@ -34,7 +34,7 @@ function consent.allows_tracking(state)
   return status(state) == "authorized"
 end
 
--- What the asking begins with: a denial that was seen since the last prompt, or else that prompt.
+-- The beginning of the asking: a denial that was seen since the last prompt, or else that prompt.
 local function denied_at(state) return is_asked_again(state) and (state.denied_at or state.prompted_at) or nil end
 
 --- Decides `reprompt`, and the screen if it is due; it stays due until it is answered.

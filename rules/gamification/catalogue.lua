@@ -90,7 +90,7 @@ function catalogue.leave(state)
   return known
 end
 
---- What was done on a device is known. Its round is the user's, if it began there since the sign-in before.
+--- The deeds of a device are known. Their round is the user's, if it began there since the sign-in before.
 function catalogue.join(state, known)
   if known.has_renewed or not state.round then state.round = known.round end
   for earns, done in pairs(known.things or {}) do

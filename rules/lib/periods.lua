@@ -31,7 +31,7 @@ end
 --- Adds one to a total of all time.
 function periods.add_ever(kept, figure) count(kept.sums .. "ever." .. figure, nil, 1, kept.options) end
 
--- What two periods have in common at their beginning, and all between them have, too.
+-- The common beginning of two periods, which all between them have, too.
 local function common(from, to)
   local n = 0
   while n < #from and from:byte(n + 1) == to:byte(n + 1) do n = n + 1 end

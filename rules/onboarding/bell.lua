@@ -61,7 +61,7 @@ function bell.welcome_done(state)
   state.welcome_dismissed = nil
 end
 
---- What another user has done leaves the list.
+--- The deeds of another user leave the list.
 function bell.erase(state, actor) inbox.remove(state, INBOX, "actor", actor) end
 
 return bell

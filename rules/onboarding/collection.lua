@@ -13,7 +13,7 @@ local FARTHEST = 20100000 -- metres; nothing on earth is farther apart
 --- The stamp of the catalogue; nil for another id.
 function collection.stamp(id) return id ~= nil and STAMPS[id] or nil end
 
---- What a stamp is called in texts.
+--- The name of a stamp in texts.
 function collection.name(id) return STAMPS[id] and STAMPS[id].name or id end
 
 --- The stamps that there are, in the order of stamps.json.

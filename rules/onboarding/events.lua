@@ -33,7 +33,7 @@ event("stamp.published", {
   stamp = "string: the stamp's id",
 }, documented "A new stamp was published; the subject is its area.")
 
--- What the rules tell each other, and timers. A copy of the plugin hears them too, so they name the plugin that made
+-- The messages between rules, and timers. A copy of the plugin hears them too, so they name the plugin that made
 -- them.
 local function made(type, about, members)
   members.from, members.plugin = "rules", "string?"

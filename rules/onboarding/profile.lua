@@ -1,4 +1,4 @@
--- What a user tells of themselves: the name in others' texts, the language of their own, the zone of their days.
+-- The data of a user from themselves: the name in others' texts, the language of their own, the zone of their days.
 local fields = require "fields"
 local pii = require "pii"
 local texts = require "texts"

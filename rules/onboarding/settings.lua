@@ -1,4 +1,4 @@
--- What the settings must be: checked at load, those of the configuration too.
+-- The types and ranges of the settings: checked at load, those of the configuration too.
 
 local fields = require "fields"
 local figures = require "figures"

@@ -50,7 +50,7 @@ rule "planned" {
   end,
 }
 
--- What a user asks is passed on to the class; the answer comes back as an event.
+-- The question of a user is passed on to the class; the answer comes back as an event.
 rule "wanted" { on = "booking.wanted", run = function(event) send(event.data.class, "place.asked") end }
 
 rule "given up" { on = "booking.given_up", run = function(event) send(event.data.class, "place.returned") end }

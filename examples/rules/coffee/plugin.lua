@@ -88,7 +88,7 @@ rule "refunded" {
     local sale = take(state.sales or {}, event.data.receipt)
     if not sale then return decide("error", "unknown_receipt") end
     state.stamps = state.stamps - sale.cups
-    -- What was earned with these stamps goes first, then the card owes them.
+    -- The earnings of these stamps go first, then the card owes them.
     while state.stamps < 0 and table.remove(state.free) do state.stamps = state.stamps + settings.needed end
     show(state)
   end,

@@ -1,7 +1,7 @@
 -- Experiments of a shop: the colour of a button, and the price of shipping, of which nobody meets both.
 --
--- Who has seen an arm is exposed, once; what counts is what the exposed buy. The share of each experiment is a setting:
--- one that grows moves nobody, and 0 ends the experiment for those who have no arm yet.
+-- A user who has seen an arm is exposed, once; the purchases of the exposed count. The share of each experiment is a
+-- setting: one that grows moves nobody, and 0 ends the experiment for those who have no arm yet.
 
 local experiment = require "experiment"
 

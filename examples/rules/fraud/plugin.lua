@@ -46,7 +46,8 @@ local function suspicion(data)
   end
 end
 
--- What the card's payments, with this one, exceed; nil if nothing. A window that is not exact is more than full.
+-- The limit that the card's payments, with this one, exceed; nil if nothing. A window that is not exact is more
+-- than full.
 local function excess(state, at)
   local n = window.count(state.payments, MINUTE, at)
   local cents, exact = window.sum(state.payments, HOUR, at)

@@ -1,7 +1,8 @@
 -- Referrals: who brings a friend is paid once the friend has bought something and can't give it back any more.
 --
--- A client tells only of its own user. What one user's rules tell another's is an internal event, which no client can
--- send, and its sender is who the daemon says it is: so a pair is paid once, and nobody is paid for themselves.
+-- A client tells only of its own user. A message from one user's rules to another's is an internal event, which no
+-- client can send, and its sender is who the daemon says it is: so a pair is paid once, and nobody is paid for
+-- themselves.
 
 plugin {
   name     = "referrals",

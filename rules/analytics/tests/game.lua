@@ -1,5 +1,5 @@
--- What gamification tells analytics, as it leaves the daemon: analytics accepts it only when every property of the
--- plan is there, of its type and within its values. These tests need the plugin gamification beside this one.
+-- The reports of gamification to analytics, as they leave the daemon: analytics accepts them only when every property
+-- of the plan is there, of its type and within its values. These tests need the plugin gamification beside this one.
 
 local own = require "own"
 

@@ -1,4 +1,4 @@
--- What Meta is told of the device.
+-- The data of the device for Meta.
 
 local own = require "own"
 

@@ -83,7 +83,7 @@ test "an area that can be none is an error" (function(t)
   t:equal(t:sent(), {})
 end)
 
--- What earlier rules stored.
+-- A state of earlier rules.
 local function given(t, subject, state) t:given(subject, 1, { onboarding = { version = 1, state = state } }) end
 
 -- An area as earlier rules kept it, with its members, or its annex.

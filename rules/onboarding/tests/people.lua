@@ -1,4 +1,4 @@
--- What people tell each other.
+-- Messages between people.
 local function list(t, user) return t:query("user:" .. user, "notifications").items end
 
 local function kinds(t, user)

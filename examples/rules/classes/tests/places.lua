@@ -13,7 +13,7 @@ end
 
 local function give_up(t, user) t:event(user, "booking.given_up", { class = CLASS }) end
 
--- What a user was told.
+-- The answers to a user.
 local function told(t, user)
   local types = array {}
   for _, effect in ipairs(t:effects(user)) do types[#types + 1] = effect.type end

@@ -1,4 +1,4 @@
--- What so many users see of a cart.
+-- The carts that so many users see.
 local function carts(t, n)
   local seen = {}
   for i = 1, n do
