@@ -49,12 +49,3 @@ enum StopReason {
 
 /// Whether the client of a long task has gone.
 typealias ClientEnd = Shared<Bool>
-
-/// A client that waits for a reply of the control thread, or of the outbox.
-struct ControlCaller: Sendable {
-  /// The request's id as JSON text, nil for a notification.
-  let id: [UInt8]?
-  let target: ReplyTarget
-  /// Whether the reply shows committed values: a node of a cluster needs its lease for that.
-  var isRead = false
-}
