@@ -86,10 +86,10 @@ struct ParamsTests {
 
   @Test
   func `Many labels are read, of repeated ones the last`() throws {
-    let labels = (0..<5000).map { "\"a\($0)\":\"x\",\"a\($0)\":\"y\"" }.joined(separator: ",")
+    let labels = (0..<200_000).map { "\"a\($0)\":\"x\",\"a\($0)\":\"y\"" }.joined(separator: ",")
     try Wire.request("counters", "{\"labels\":{\(labels)}}") { request in
       let counters = try CountersParams(request)
-      #expect(counters.labels.count == 5000 && counters.labels.allSatisfy { $0.value == "y" })
+      #expect(counters.labels.count == 200_000 && counters.labels.allSatisfy { $0.value == "y" })
       #expect(counters.labels.first?.name == "a0")
     }
   }

@@ -23,10 +23,10 @@ import Testing
   }
 
   @Test func `of many parameters each name counts once, with its first value`() {
-    let query = (0..<4000).map { "a\($0)=1&a\($0)=2" }.joined(separator: "&")
+    let query = (0..<200_000).map { "a\($0)=1&a\($0)=2" }.joined(separator: "&")
     let parameters = HTTPTarget("/p?\(query)").parameters
-    #expect(parameters.count == 4000 && parameters.allSatisfy { $0.value == "1" })
-    #expect(parameters.last?.name == "a3999")
+    #expect(parameters.count == 200_000 && parameters.allSatisfy { $0.value == "1" })
+    #expect(parameters.last?.name == "a199999")
   }
 
   @Test(
