@@ -43,6 +43,27 @@ import Testing
     #expect(try engine.state("p")?["at"] == 10.0)
   }
 
+  @Test func `a retry leaves what a plugin that is away has parked as it is`() throws {
+    let failing = "rule 'due' { on = 'due', run = function(e, s) error('no') end }"
+    let engine = try Engine(["o": Self.hearing, "p": failing])
+    try engine.send("due")
+    try engine.adopt(["o": Self.hearing])
+    let parked = try #require(try engine.parked().first)
+    let before = try engine.stored(.parked)
+    guard case .failed(let failure)? = try engine.retry(parked) else {
+      Issue.record("the retry says nothing")
+      return
+    }
+    #expect(failure.message == "there is no plugin 'p' any more")
+    #expect(try engine.stored(.parked) == before && engine.state("o")?["heard"] == 1)
+    try engine.adopt(["o": Self.hearing, "p": Self.hearing])
+    guard case .succeeded? = try engine.retry(parked) else {
+      Issue.record("the retry failed")
+      return
+    }
+    #expect(try engine.state("p")?["heard"] == 1 && engine.state("o")?["heard"] == 1 && engine.parked().isEmpty)
+  }
+
   @Test func `a query of a plugin that is not loaded says so`() throws {
     let engine = try Engine(["p": "query 'n' (function() return 1 end)"])
     let names = [

@@ -80,6 +80,8 @@ extension EndToEnd {
       _ = try client.call("clock", ["advance": "3d"])
       _ = try client.call("journal")
       #expect(daemon.end(SIGTERM) == 0)
+      let lines = daemon.log.split(separator: "\n").filter { $0.contains("\"rule\":") }
+      #expect(lines.isEmpty, "a rule writes a line at info or above: \(lines.first ?? "")")
       let past = try RecordedPast(store: daemon.store)
       #expect(past.gaps.isEmpty)
       #expect(past.entries.filter { $0.origin == .client }.count > 100)
