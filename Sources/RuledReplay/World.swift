@@ -246,7 +246,7 @@ package final class World {
     let entry: JournalEntry? = if case .recorded(let entry) = cause { entry } else { nil }
     let batch = evaluator.batch
     let mark = batch.mark
-    let sent = batch.messages.count
+    let (sent, changedTopics) = (batch.messages.count, batch.topics.count)
     batch.earliestTimer = nil
     try body(self)
     // Plugins that this world has suspended or put off run again: that happens only where the record has it.
@@ -264,9 +264,9 @@ package final class World {
       try diverge(Array(result.subject.utf8))
     }
     var one = Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts)
-    // A batch with publications ends with the event.
-    one.publications = batch.topics.compactMap { $0.publication.flatMap { reader.topic(ofPublication: $0.text) } }
-    if batch.publishes { try publish(isRecorded: isAsRecorded) }
+    let published = batch.topics[changedTopics...].compactMap(\.publication)
+    one.publications = published.compactMap { reader.topic(ofPublication: $0.text) }
+    if !published.isEmpty { try publish(isRecorded: isAsRecorded) }
     played.append(one)
   }
 
