@@ -70,4 +70,15 @@ import Testing
     let run = Run("test", folder("shop"))
     #expect(run.exit == .done, "\(run.output)\(run.errors)")
   }
+
+  @Test(
+    .enabled(if: access("examples/rules", F_OK) == 0, "runs in the repository"),
+    arguments: ["classes", "coffee", "dunning", "experiments", "fraud", "referrals"])
+  func `an example and its copy pass their tests side by side`(name: String) {
+    let folder = TemporaryFolder()
+    #expect(Program.run("cp", ["-r", "rules/lib", "examples/rules/\(name)", folder.path]).code == 0)
+    #expect(Run("new", "--from", name, "shop", "--rules", folder.path).exit == .done)
+    let run = Run("test", folder(name), folder("shop"))
+    #expect(run.exit == .done, "\(run.output)\(run.errors)")
+  }
 }

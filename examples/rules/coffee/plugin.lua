@@ -101,7 +101,7 @@ rule "redeemed" {
     expire(state)
     if not state.free[1] then return decide("error", "no_free_coffee") end
     table.remove(state.free, 1)
-    count("coffee.redeemed", { month = calendar.month(now(), settings.zone) }, 1, { keep = "400d" })
+    count("coffee.drunk", { month = calendar.month(now(), settings.zone) }, 1, { keep = "400d" })
     show(state)
   end,
 }

@@ -35,7 +35,7 @@ state {
 
 local LATE, DAY = settings.late_seconds, 86400
 local MINUTE = { seconds = 60, late = LATE }
-local HOUR = { seconds = 3600, most = 500, late = LATE }
+local HOUR = { seconds = 3600, late = LATE }
 local COUNTRIES = { seconds = DAY, most = 500, late = LATE }
 
 -- Why the payment itself can't be right; nil if it can.

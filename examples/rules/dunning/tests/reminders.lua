@@ -1,9 +1,11 @@
+local own = require "own"
+
 local INVOICE = { amount = 10000, due = "2025-12-01", customer = "user:ada" }
 
 -- The types, the amounts and the times of all mails and claims.
 local function sent(t)
   local list = array {}
-  for _, effect in ipairs(t:effects("invoice:7")) do
+  for _, effect in ipairs(own(t:effects("invoice:7"))) do
     list[#list + 1] = effect.type .. " " .. effect.data.amount .. " " .. effect.at
   end
   return list
@@ -19,7 +21,8 @@ test "an unpaid invoice is asked for on working days, with fees, and then handed
     "reminder 11500 2025-12-30T08:00:00.000Z", "claim 11500 2026-01-05T08:00:00.000Z",
   })
   t:equal(t:query("invoice:7", "invoice"), { open = 0, step = 4, disputed = false })
-  t:equal(t:counters()[1].labels, { how = "collection", step = "4", month = "2026-01" })
+  local labels = { how = "collection", step = "4", month = "2026-01" }
+  t:equal(own(t:counters()), { { name = "dunning.ended", labels = labels, value = 1 } })
 end)
 
 test "a weekend is waited out" (function(t)
@@ -75,4 +78,37 @@ test "what makes no sense is refused, and an invoice is issued once" (function(t
   t:equal(t:event("invoice:8", "invoice.settled", { amount = 5 }).decisions, {})
   t:event("invoice:7", "invoice.issued", INVOICE)
   t:equal(t:event("invoice:7", "invoice.issued", INVOICE).decisions, {})
+end)
+
+test "nothing is heard of an invoice that is not open" (function(t)
+  local function all(invoice)
+    local found = {}
+    for type, data in pairs {
+      ["invoice.paid"] = { payment = "p1", amount = 1 }, ["invoice.disputed"] = {}, ["invoice.overdue"] = { step = 1 },
+    } do
+      found[#found + 1] = next(t:event(invoice, type, data, { internal = true }).decisions)
+    end
+    return found
+  end
+  t:equal(all("invoice:none"), {})
+  t:event("invoice:7", "invoice.issued", INVOICE)
+  t:event("invoice:7", "invoice.paid", { payment = "p0", amount = 10000 })
+  t:equal(all("invoice:7"), {})
+  for _, invoice in ipairs { "invoice:none", "invoice:7" } do
+    t:equal(t:query(invoice, "invoice"), { open = 0, step = 0, disputed = false })
+  end
+  t:equal(t:query(nil, "invoice"), { open = 0, step = 0, disputed = false })
+end)
+
+test "a cent is asked for, disputed and paid, and no cent is no payment" (function(t)
+  t:at("2025-11-20T10:00:00Z")
+  t:settings { fees = { 0, 0, 0 } }
+  t:event("invoice:7", "invoice.issued", { amount = 1, due = "2025-12-01", customer = "user:ada" })
+  t:equal(t:event("invoice:7", "invoice.overdue", { step = 2 }, { internal = true }).decisions, {})
+  t:advance("3w")
+  t:equal(sent(t), { "reminder 1 2025-12-08T08:00:00.000Z" })
+  t:equal(t:event("invoice:7", "invoice.disputed").decisions.invoice, "disputed")
+  t:equal(t:query("invoice:7", "invoice"), { open = 1, step = 1, disputed = true })
+  t:equal(t:event("invoice:7", "invoice.paid", { payment = "p1", amount = 0 }).decisions, {})
+  t:equal(t:event("invoice:7", "invoice.paid", { payment = "p2", amount = 1 }).decisions.invoice, "paid")
 end)

@@ -22,6 +22,19 @@ test "a user sees one arm, and is exposed once" (function(t)
   local seen = carts(t, 200)
   t:truthy(seen.green > 30 and seen.green < 70, "half of half of the people") -- the other half is shipping's
   t:truthy(math.abs(exposed(t) - 100) < 25)
+  t:equal(t:query(nil, "results", { experiment = "button" }).green, { exposed = seen.green, orders = 0, cents = 0 })
+end)
+
+test "the arms have the people that their weights say" (function(t)
+  t:settings { shares = { button = 1, shipping = 1 }, holdout = 0 }
+  for i = 1, 600 do
+    t:event("user:" .. i, "cart.opened")
+    t:event("user:" .. i, "checkout.opened")
+  end
+  local button = t:query(nil, "results", { experiment = "button" })
+  t:truthy(math.abs(button.blue.exposed - button.green.exposed) < 50, "one to one")
+  local shipping = t:query(nil, "results", { experiment = "shipping" })
+  t:truthy(math.abs(shipping["490"].exposed - 2 * shipping["0"].exposed) < 60, "two to one")
 end)
 
 test "a share that grows adds people and moves nobody, and 0 adds none" (function(t)
@@ -64,8 +77,11 @@ test "orders of the exposed count for their arm, once, and for some days" (funct
   pay("o1", 1000)
   pay("o2", 500)
   t:equal(t:query(nil, "results", { experiment = "button" }), { green = { exposed = 0, orders = 2, cents = 1500 } })
-  t:advance("2w")
+  t:advance("13d")
   pay("o3", 500)
-  t:equal(t:query(nil, "results", { experiment = "button" }).green.orders, 2)
+  t:equal(t:query(nil, "results", { experiment = "button" }).green.orders, 3)
+  t:advance("1d")
+  pay("o4", 500)
+  t:equal(t:query(nil, "results", { experiment = "button" }).green.orders, 3)
   t:equal(t:query(nil, "results", { experiment = "shipping" }), {})
 end)

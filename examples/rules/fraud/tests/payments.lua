@@ -1,3 +1,5 @@
+local own = require "own"
+
 -- Pays, each time with another number unless `more` has one; returns why it was refused, or "ok".
 local function payer(t)
   local n = 0
@@ -17,7 +19,7 @@ test "five payments in any 60 seconds, and not a sixth" (function(t)
   for _ = 1, 5 do t:equal(pay(100), "ok") end
   t:advance("59s")
   t:equal(pay(100), "too_often")
-  t:equal(t:effects("card:1")[1].data, { why = "too_often" })
+  t:equal(own(t:effects("card:1"))[1].data, { why = "too_often" })
   t:event("card:1", "card.released")
   for _ = 1, 5 do t:equal(pay(100), "ok") end
   t:advance("1m")
@@ -39,6 +41,11 @@ test "two countries in a day, not three" (function(t)
   t:equal({ pay(1, "DE"), pay(1, "FR"), pay(1, "DE") }, { "ok", "ok", "ok" })
   t:advance("23h59m59s")
   t:equal(pay(1, "JP"), "too_far")
+  t:equal(own(t:counters())[1].value, 1)
+  t:event("card:1", "card.released")
+  t:equal({ pay(1, "DE"), pay(1, "FR") }, { "ok", "ok" })
+  t:advance("1d")
+  t:equal(pay(1, "JP"), "ok")
 end)
 
 test "late and doubled payments count once, at their own time" (function(t)
@@ -62,7 +69,7 @@ test "a blocked card is free after a day, or when the bank releases it" (functio
   t:event("card:1", "card.released")
   t:equal({ pay(1), pay(1, "US") }, { "ok", "ok" })
   t:advance("1d")
-  t:equal(#t:effects("card:1"), 2)
+  t:equal(#own(t:effects("card:1")), 2)
   t:event("card:2", "card.released")
   t:equal(t:query("card:2", "card"), { payments = 0 })
 end)

@@ -1,3 +1,5 @@
+local own = require "own"
+
 local function sign_up(t, friend, referrer) return t:event(friend, "user.signed_up", { referrer = referrer }) end
 
 local function buy(t, friend, order, cents)
@@ -7,7 +9,7 @@ end
 -- The types of a user's effects.
 local function told(t, subject)
   local types = array {}
-  for _, effect in ipairs(t:effects(subject)) do types[#types + 1] = effect.type end
+  for _, effect in ipairs(own(t:effects(subject))) do types[#types + 1] = effect.type end
   return types
 end
 
@@ -19,7 +21,7 @@ test "a friend's first order pays, once it can't be given back any more" (functi
   t:equal(told(t, "user:ada"), { "friend_joined" })
   t:advance("1s")
   t:equal(told(t, "user:ada"), { "friend_joined", "credit" })
-  t:equal(t:effects("user:ada")[2].data, { cents = 500, friend = "user:bob" })
+  t:equal(own(t:effects("user:ada"))[2].data, { cents = 500, friend = "user:bob" })
   t:equal(t:query("user:ada", "friends"), { joined = 1, paid = 1 })
   buy(t, "user:bob", "o2")
   t:advance("4w")
@@ -29,7 +31,7 @@ end)
 test "an order that is given back pays nothing, the next one does" (function(t)
   sign_up(t, "user:bob", "user:ada")
   buy(t, "user:bob", "o0", 0)
-  buy(t, "user:bob", "o1")
+  buy(t, "user:bob", "o1", 1)
   t:advance("1d")
   buy(t, "user:bob", "o2")
   t:event("user:bob", "order.returned", { order = "o2" })
@@ -80,5 +82,11 @@ test "each month has its leaders" (function(t)
     top = { { subject = "user:ada", score = 2, rank = 1 }, { subject = "user:eve", score = 1, rank = 2 } }, rank = 2,
   })
   t:equal(t:query(nil, "leaders", { month = "2025-12" }), { top = {} })
-  t:equal(t:counters()[1].labels, { month = "2025-11" })
+  t:equal(own(t:counters()), { { name = "referrals.converted", labels = { month = "2025-11" }, value = 3 } })
+  for n = 4, 12 do
+    sign_up(t, "user:friend" .. n, "user:" .. n)
+    buy(t, "user:friend" .. n, "o" .. n)
+  end
+  t:advance("2w")
+  t:equal(#t:query(nil, "leaders", { month = "2025-11" }).top, 10)
 end)
