@@ -74,21 +74,33 @@ function figures.move(name, label, from, to)
   if to then count(name, { [label] = to }) end
 end
 
+local FIRST, LAST = "", "\xFF" -- before and after every date
+
+-- A list for each day from `from` to `to` that is asked for, false for others; and the days that have one.
+local function lists_by_day(from, to)
+  local days = {}
+  return setmetatable({}, { __index = function(lists, day)
+    local list = day >= from and day <= to and {}
+    lists[day], days[#days + 1] = list, list and day or nil
+    return list
+  end }), days
+end
+
 --- The counters of a name by day and `label`, in order: `{ day, [label], [member] = value }`, of the days `args.from`
 --- to `args.to`, either of which may be nil.
 function figures.days(name, label, member, args)
   figures.range(args)
-  local found, from, to = array {}, args.from, args.to
+  local lists, days = lists_by_day(args.from or FIRST, args.to or LAST)
+  local other, found = { day = OTHER, [label] = OTHER }, array {}
   for _, counter in ipairs(counters(name)) do
-    local day = counter.labels.day or OTHER
-    if (not from or day >= from) and (not to or day <= to) then
-      found[#found + 1] = { day = day, [label] = counter.labels[label] or OTHER, [member] = counter.value }
-    end
+    local labels = counter.labels
+    local day = labels.day
+    if not day then day, labels = OTHER, other end
+    local list = lists[day]
+    if list then list[#list + 1] = { day = day, [label] = labels[label], [member] = counter.value } end
   end
-  table.sort(found, function(one, other)
-    if one.day ~= other.day then return one.day < other.day end
-    return one[label] < other[label]
-  end)
+  table.sort(days)
+  for _, day in ipairs(days) do table.move(lists[day], 1, #lists[day], #found + 1, found) end
   return found
 end
 
@@ -105,11 +117,15 @@ end
 --- The sums of all counters whose names begin with `prefix`, by the rest of the name; 0 without any count. Of
 --- counters by day, only the days `from` to `to`, which are dates or nil.
 function figures.sums(prefix, from, to)
-  local sums = setmetatable({}, { __index = function() return 0 end })
+  local sums, name, key = setmetatable({}, { __index = function() return 0 end }), nil, nil
+  from, to = from or FIRST, to or LAST
   for _, counter in ipairs(counters(prefix)) do
-    local name, day = counter.name:sub(#prefix + 1), counter.labels.day
-    local is_within = not day or (not from or day >= from) and (not to or day <= to)
-    if is_within then sums[name] = sums[name] + counter.value end
+    local day = counter.labels.day
+    if counter.name ~= name then
+      name = counter.name
+      key = name:sub(#prefix + 1)
+    end
+    if not day or day >= from and day <= to then sums[key] = sums[key] + counter.value end
   end
   return sums
 end

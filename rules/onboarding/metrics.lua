@@ -73,15 +73,19 @@ function metrics.bell_opened(state)
   metrics.active(state)
 end
 
+-- The sum of a figure that is counted by weeks.
+local function of_weeks(name, from, to)
+  return figures.sums(PREFIX .. name, from and figures.date(monday(from)), to and figures.date(to))[""]
+end
+
 --- The metrics of those who signed up from `from` to `to`, and of the weeks of these days; without them, of all whose
 --- figures are kept.
 function metrics.report(_, args)
   local from, to = figures.range(args)
   local pct = figures.pct
   local of = figures.sums(PREFIX, from and figures.date(from), to and figures.date(to))
-  local weeks = figures.sums(PREFIX, from and figures.date(monday(from)), to and figures.date(to))
   local report = {
-    signed_up = of.signed_up, bell_rate = pct(weeks.bell_weeks, weeks.weeks),
+    signed_up = of.signed_up, bell_rate = pct(of_weeks("bell_weeks", from, to), of_weeks("weeks", from, to)),
     mean_seconds_to_first_claim = of.first_claims > 0 and of.first_claim_seconds / of.first_claims or json.null,
   }
   for name in pairs(settings.claim_windows) do
