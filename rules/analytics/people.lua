@@ -9,8 +9,7 @@ local sums     = require "sums"
 
 local people = {}
 
--- A step is a text: a number would be a place in a list.
-local function name_of(step) return tostring(fields.whole(step) or step) end
+local name_of = fields.name
 
 --- The steps of a ladder that the plan lists, lowest first; a user who reaches one has reached those below.
 function people.steps(ladder)

@@ -92,11 +92,11 @@ function reports.is_id(plan, text)
   return #text <= plan.options.name_length and not text:find("%D") or not pii.in_string(plan.options.pii, text)
 end
 
--- Whether a text can't tell anything about a person: an id, or a code that leaves as `other`.
+-- Whether a text can't tell anything about a person: an id, a negative code, or one that leaves as `other`.
 local function is_harmless(plan, of, value)
   if type(value) ~= "string" then return false end
   if of.form == "id" then return reports.is_id(plan, value) end
-  return of.form == "code" and #value > plan.options.name_length
+  return of.form == "code" and (#value > plan.options.name_length or value:find("^%-%d+$") ~= nil)
 end
 
 -- A screen of several words is free text, which may say anything about a person.
@@ -144,13 +144,21 @@ function reports.may_leave(plan, of, value)
   return value ~= nil and violation(plan, of, value, pii.looking(plan.options.pii), true) == nil
 end
 
---- The properties that the plan has for an event, and the first of the others: further ones would not be listed. A code
---- that is a whole number becomes its text.
+-- A code that is a whole number as its text; one that may be somebody's as `other`.
+local function code_of(plan, value)
+  local number = whole(value)
+  if not number then return value end
+  local code = tostring(number)
+  return number >= 0 and pii.in_string(plan.options.pii, code) and OTHER or code
+end
+
+--- The properties that the plan has for an event, with codes as texts, and the first of the others: further ones would
+--- not be listed.
 function reports.listed(plan, of, properties)
   local all, others = {}, 0
   for key, one in pairs(of) do
-    local number = one.form == "code" and whole(properties[key])
-    all[key] = number and tostring(number) or properties[key]
+    local value = properties[key]
+    all[key] = one.form == "code" and code_of(plan, value) or value
   end
   for key, value in pairs(properties) do
     if of[key] == nil then
