@@ -18,9 +18,13 @@ function utm.present(values)
   return found
 end
 
+-- Words alone hold neither; most parts of links are.
+local function is_words(text) return not text:find("[^%a/=_-]") end
+
 --- A parameter of a link, or a part of a link, if it may leave: without an e-mail address and a phone number in it.
 function utm.told(text)
-  return text and #text <= LONGEST and not pii.holds_phone(text) and not pii.holds_address(text) and text or nil
+  if not text or #text > LONGEST then return nil end
+  return (is_words(text) or not (pii.holds_phone(text) or pii.holds_address(text))) and text or nil
 end
 
 --- The values under the same names that may leave.
