@@ -10,8 +10,8 @@ final class StateMigration {
   /// How many VMs are kept.
   private static let most = 64
 
-  /// The last migration's share of the plugin's budget.
-  private(set) var spent = (instructions: 0, microseconds: Int64(0))
+  /// A migration's share of the plugin's budget.
+  typealias Cost = (instructions: Int, microseconds: Int64)
 
   /// The factor by which its steps may exceed the processor time of a plugin's budget.
   var slowness: Int64 = 1
@@ -42,21 +42,29 @@ final class StateMigration {
   ///   - plugin: the plugin, as it is in force.
   ///   - subject: the subject of the state.
   ///   - now: the time of the event or of the call.
+  ///   - cost: becomes the cost of the steps that ran, also if one fails.
   /// - Returns: the state as JSON, valid until the next call.
   /// - Throws: the failure of a step, or of the check of the result.
   func migrate(
-    _ state: PluginState, of plugin: Catalog.Plugin, subject: ByteView, now: Int64
+    _ state: PluginState, of plugin: Catalog.Plugin, subject: ByteView, now: Int64, cost: inout Cost
   ) throws(Failure) -> ByteView {
     let version = plugin.stateVersion
     var budget = plugin.manifest.budget
     budget.processorTime *= slowness
-    spent = (0, 0)
+    cost = (0, 0)
     var (from, text) = (state.version, state.json)
     if from > version {
-      text = try run(try later(plugin, from), plugin, text, from, version, budget: &budget, subject, now)
+      text = try run(try later(plugin, from), plugin, text, from, version, &budget, &cost, subject, now)
       from = version
     }
-    return try run(try own(plugin), plugin, text, from, version, budget: &budget, subject, now)
+    return try run(try own(plugin), plugin, text, from, version, &budget, &cost, subject, now)
+  }
+
+  func migrate(
+    _ state: PluginState, of plugin: Catalog.Plugin, subject: ByteView, now: Int64
+  ) throws(Failure) -> ByteView {
+    var cost: Cost = (0, 0)
+    return try migrate(state, of: plugin, subject: subject, now: now, cost: &cost)
   }
 
   /// Appends a state for readers: in the version that its plugin declares, or if a step fails, as it is stored, with its version.
@@ -78,15 +86,15 @@ final class StateMigration {
 
   /// Runs the steps between two versions in a VM, and appends the result to `migrated`.
   private func run(
-    _ vm: PluginVM, _ plugin: Catalog.Plugin, _ text: ByteView, _ from: Int, _ to: Int, budget: inout Budget,
-    _ subject: ByteView, _ now: Int64
+    _ vm: PluginVM, _ plugin: Catalog.Plugin, _ text: ByteView, _ from: Int, _ to: Int, _ budget: inout Budget,
+    _ cost: inout Cost, _ subject: ByteView, _ now: Int64
   ) throws(Failure) -> ByteView {
     var event = RuleEvent(reading: subject, state: text, now: now)
     let result = vm.migrate(
       &event, from: from, to: to, budget: budget, stateLimit: context.stateBytes,
       checksFit: to == vm.manifest.stateVersion)
     let used = (budget.instructions - vm.instructionsLeft, Int64(vm.spentMilliseconds) * 1_000)
-    spent = (spent.instructions + used.0, spent.microseconds + used.1)
+    cost = (cost.instructions + used.0, cost.microseconds + used.1)
     budget.spend(instructions: used.0, microseconds: used.1)
     guard result != .failed else {
       var failure = vm.failure(rule: nil)

@@ -42,6 +42,7 @@ final class PluginRun {
   private var raisedTime: Int64 = 0
   /// The processor time of a discarded uncounted run, in milliseconds.
   private var discardedMilliseconds = 0
+  private var migrationCost: StateMigration.Cost = (0, 0)
 
   init(_ plugin: WorkerPlugin) {
     self.plugin = plugin
@@ -74,6 +75,7 @@ final class PluginRun {
     outcomeBytes = 0
     raisedTime = 0
     discardedMilliseconds = 0
+    migrationCost = (0, 0)
   }
 
   // MARK: Running
@@ -134,7 +136,7 @@ final class PluginRun {
     setFailure(failure)
     // A stop before the VM has begun the event is that of a migration's step, which has a VM of its own.
     let hasRun = began || plugin.vm?.isDead == true
-    let ran = hasRun ? Int64(plugin.vm?.spentMilliseconds ?? 0) * 1_000 : transaction.migration.spent.microseconds
+    let ran = hasRun ? Int64(plugin.vm?.spentMilliseconds ?? 0) * 1_000 : migrationCost.microseconds
     let time = max(Int64(discardedMilliseconds) * 1_000 + ran, raisedTime)
     if let vm = plugin.vm, began || vm.isDead {
       transaction.writeLog(of: vm)
@@ -264,9 +266,9 @@ final class PluginRun {
   ) throws(Failure) -> ByteView {
     let event = transaction.event
     do throws(Failure) {
-      let state = try transaction.migration.migrate(stored, of: loaded, subject: event.subject, now: event.now)
-      let spent = transaction.migration.spent
-      budget.spend(instructions: spent.instructions, microseconds: spent.microseconds)
+      let state = try transaction.migration.migrate(
+        stored, of: loaded, subject: event.subject, now: event.now, cost: &migrationCost)
+      budget.spend(instructions: migrationCost.instructions, microseconds: migrationCost.microseconds)
       if event.isExplained { transaction.trace.note(stored, migratedTo: state, of: loaded) }
       return state
     } catch {
