@@ -10,7 +10,7 @@ import Synchronization
 /// Each worker gets the results of its submissions in their order. The store's state decides on them (`StoreState`): after a failure it
 /// takes none until `reopen`. A worker that lost a submission has evaluated on top of it, so that all its submissions are refused until it knows of the loss.
 ///
-/// Two locks, `syncing` before `lock`; `LogTail` has the table of all locks.
+/// Two locks, `syncing` before `lock`; `docs/architecture.md` has the table of all locks.
 final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// The pipeline's record of a worker.
   private struct Client {

@@ -3,10 +3,6 @@ import RuledThreads
 /// The lock on the end of the log, and the state that it guards.
 ///
 /// `docs/architecture.md` has the table of all locks that a commit takes, in their order.
-///
-/// `SegmentMaker` and `LogManifest` have a lock each, held during I/O, which are taken in this order, under `RedoLog.syncing` or under none of these. The
-/// flush thread and readers hold `DatabaseAccess` first, which keeps the database open, and take the lower locks under it. Of these locks, an append takes
-/// `CommitPipeline.lock` and `LogTail` alone, and no sync is made under the two.
 final class LogTail: @unchecked Sendable {  // `lock` guards `state`
   private let lock = Condition()
   private let path: String
