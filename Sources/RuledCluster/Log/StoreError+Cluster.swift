@@ -13,16 +13,3 @@ extension StoreError.Code {
   /// The process was asked to end.
   package static let interrupted = StoreError.Code(rawValue: "interrupted")
 }
-
-extension PostgresError {
-  /// The error for callers above the database: the attempt, and why it failed.
-  func storeError(_ attempt: String) -> StoreError {
-    switch kind {
-    case .library: StoreError(.unsupported, message)
-    case .unsafe: StoreError(.unsafeDatabase, message)
-    case .unreachable, .noAnswer: StoreError(.unreachable, attempt, underlying: message)
-    case .refused(let sqlstate):
-      StoreError(.refused, attempt, underlying: sqlstate.isEmpty ? message : "\(sqlstate): \(message)")
-    }
-  }
-}
