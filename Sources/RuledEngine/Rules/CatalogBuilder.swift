@@ -42,12 +42,12 @@ package enum CatalogBuilder {
   /// Builds the catalog of `source` with the configuration's settings.
   ///
   /// Plugins that did not change since `previous` are taken from there. With `checksFiles` all files are checked, also those that nothing
-  /// requires; rules that were in force before have passed the checks of their time.
+  /// requires; rules that were in force before have passed the checks of their time. `coverage` records what runs, such as checks of settings.
   ///
   /// - Throws: the errors of all plugins that do not load, with file and line.
   package static func build(
     _ source: RulesSource, configuration: [String: Configuration.Plugin], previous: Catalog?, worker: LuaWorker,
-    for threads: Threads = .one, checksFiles: Bool = false, now: Timestamp
+    for threads: Threads = .one, checksFiles: Bool = false, covering coverage: Coverage? = nil, now: Timestamp
   ) throws(ReloadError) -> Catalog {
     var plugins: [Catalog.Plugin] = []
     var changed: [Catalog.Plugin] = []
@@ -63,7 +63,7 @@ package enum CatalogBuilder {
       }
       do throws(LoadError) {
         let began = EngineClock.monotonic
-        let vm = try PluginVM.load(plugin, configured, worker: worker)
+        let vm = try PluginVM.load(plugin, configured, worker: worker, covering: coverage)
         let isSlow = EngineClock.monotonic - began > UInt64(Limits.slowLoad) * 1000
         let loaded = Catalog.Plugin(
           source: plugin, manifest: vm.manifest, runtime: PluginRuntime(),
@@ -71,7 +71,7 @@ package enum CatalogBuilder {
           generation: generations.wrappingAdd(1, ordering: .relaxed).newValue,
           digest: Catalog.revision(
             of: RulesSource(plugins: [plugin.with(library: required(by: plugin))]), [plugin.name: configured]))
-        loaded.readyVMs.add(vm)
+        if coverage == nil { loaded.readyVMs.add(vm) }
         if let inspector { errors += check(plugin, required: vm.manifest.required, inspector) }
         plugins.append(loaded)
         changed.append(loaded)

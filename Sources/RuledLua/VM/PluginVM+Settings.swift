@@ -8,20 +8,20 @@ extension PluginVM {
   /// - Throws: the reason. An error in its own settings has the line of the declaration that they break.
   package static func load(
     _ source: PluginSource, _ configured: Configuration.Plugin = .init(), worker: LuaWorker,
-    noting notes: LoadNotes? = nil
+    covering coverage: Coverage? = nil, noting notes: LoadNotes? = nil
   ) throws(LoadError) -> PluginVM {
-    let (vm, problems) = try load(source, configured.settings, worker, notes)
+    let (vm, problems) = try load(source, configured.settings, worker, coverage, notes)
     vm.builder.configure(sources: configured.sources, problems: problems)
     return vm
   }
 
   private static func load(
-    _ source: PluginSource, _ settings: JSONObject, _ worker: LuaWorker, _ notes: LoadNotes?
+    _ source: PluginSource, _ settings: JSONObject, _ worker: LuaWorker, _ coverage: Coverage?, _ notes: LoadNotes?
   ) throws(LoadError) -> (PluginVM, [ConfigurationProblem]) {
     let review: SettingsReview
     let problems: [ConfigurationProblem]
     let loading = Result { () throws(LoadError) in
-      try PluginVM(source: source, settings: settings, worker: worker, noting: notes)
+      try PluginVM(source: source, settings: settings, worker: worker, covering: coverage, noting: notes)
     }
     switch loading {
     case .success(let vm):
@@ -35,7 +35,8 @@ extension PluginVM {
       problems = review.problems
     case .failure(let error):
       // A bad setting may also break a file that reads it.
-      guard !settings.isEmpty, let own = try? PluginVM(source: source, worker: worker) else { throw error }
+      guard !settings.isEmpty, let own = try? PluginVM(source: source, worker: worker, covering: coverage)
+      else { throw error }
       review = own.review(settings)
       guard review.overrides != settings else { throw error }
       // A name that is unknown beside defaults may be known once the bad setting is right.
@@ -43,7 +44,7 @@ extension PluginVM {
     }
     // Each round drops a setting or sorts a list, so there is a last one. Only the first one lists unknown names: later ones see them beside
     // defaults. A problem beside defaults alone is a consequence of the listed ones.
-    let (vm, more) = try load(source, review.overrides, worker, notes)
+    let (vm, more) = try load(source, review.overrides, worker, coverage, notes)
     let causes = more.isEmpty ? [] : vm.review(settings, runsAllChecks: true).problems
     let others = more.filter { problem in
       problem.isBadSetting && !problems.contains { $0.path == problem.path }

@@ -29,6 +29,7 @@ final class TestDriver: TestHost {
 
   private var base: Catalog
   private let worker: LuaWorker
+  private let coverage: Coverage?
   private let log = TestLog()
   private let options: TestOptions
   private var course = Course()
@@ -40,6 +41,7 @@ final class TestDriver: TestHost {
   init(_ catalog: Catalog, worker: LuaWorker, coverage: Coverage?, options: TestOptions) throws(RequestError) {
     base = catalog
     self.worker = worker
+    self.coverage = coverage
     self.options = options
     engine = try LocalEngine(catalog: catalog, lua: worker, log: log, coverage: coverage, keepsFailures: true)
   }
@@ -332,7 +334,7 @@ final class TestDriver: TestHost {
     do throws(ReloadError) {
       catalog = try CatalogBuilder.build(
         base.source, configuration: settings.mapValues { Configuration.Plugin(settings: $0) }, previous: base,
-        worker: worker, now: base.loadedAt)
+        worker: worker, covering: coverage, now: base.loadedAt)
     } catch {
       throw TestFailure(
         "with these settings the rules do not load: \(error.errors.map(\.description).joined(separator: "; "))")

@@ -367,6 +367,27 @@ import Testing
     #expect(jobs.output.contains("2/4"))
   }
 
+  @Test func `the check of a setting counts when a test sets it, and its changes are noticed`() {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": """
+      plugin { name = "p", settings = { n = 1 } }
+      setting "n" { type = "integer", check = function(n) return n ~= 2 and n ~= 3, "not this" end }
+      rule "r" { on = "x", run = function() decide("n", settings.n) end }
+      """,
+      "p/tests/t.lua": """
+      test "a" (function(t)
+        for n = 2, 3 do t:fails(function() t:settings { n = n } end, "not this") end
+        t:settings { n = 4 }
+        t:equal(t:event("user:1", "x").decisions.n, 4)
+      end)
+      """,
+    ])
+    let tests = Run(words: ["test", folder.path, "--coverage"])
+    #expect(tests.output.contains("3/3        2/2       1/1  100.0"), "\(tests.output)")
+    let mutants = Run(words: ["mutate", folder.path])
+    #expect(mutants.exit == .done && !mutants.output.contains("no test"), "\(mutants.output)")
+  }
+
   @Test func `several folders of one rules folder are several plugins`() {
     let folder = folder(
       "test 'a' (function() end)",
