@@ -13,6 +13,8 @@ test "a setting that can't be right is refused" (function(t)
   local bare = { { package = "a" } }
   t:fails(function() t:settings { android_apps = bare } end, "'android_apps%[1%].fingerprints' .*is missing")
   t:fails(function() t:settings { app_ids = { "nonsense" } } end, "'app_ids%[1%]' .*an id is TEAMID")
-  local short = { { package = "a.b", fingerprints = { "AA:BB" } } }
-  t:fails(function() t:settings { android_apps = short } end, "fingerprints%[1%]' .*a fingerprint is 32 bytes")
+  for _, print in ipairs { "AA:BB", ("AA:"):rep(32) .. "AA" } do
+    local apps = { { package = "a.b", fingerprints = { print } } }
+    t:fails(function() t:settings { android_apps = apps } end, "fingerprints%[1%]' .*a fingerprint is 32 bytes")
+  end
 end)

@@ -94,6 +94,8 @@ test "Android browsers go to the Play store, where one is set" (function(t)
     case[1].app_store_id = "1"
     t:settings(case[1])
     t:equal({ browser(t, PIXEL), browser(t, IPHONE) }, { case[2], APPLE })
+    local is_file = app(t, ASSET_LINKS).headers["content-type"] == "application/json"
+    t:equal(is_file, case[1].android_apps ~= nil)
   end)
 end)
 

@@ -54,7 +54,7 @@ test "a share that grows adds people, and moves nobody back" (function(t)
     end
     local n = tally(now)
     t:truthy(math.abs(100 - (n.none or 0) - share * 100) < 20)
-    t:truthy(share < 0.4 or n.green and n.blue) -- the share and the arms are drawn apart; ten people may be of one arm
+    t:truthy(share < 0.4 or n.green > n.blue) -- the share and the arms are drawn apart; ten people may be of one arm
     before = now
   end
   t:equal(arms(t, { name = "button", arms = BUTTON.arms, share = 0 }, 100), before)

@@ -42,6 +42,10 @@ test "points are whole, and no sum or multiple of them leaves what can be held" 
   t:equal(total(0, math.huge, 2), { MOST, MOST, "full" })
   t:equal(total(5, -3), { 0, 5, "invalid_amount" })
   t:equal(total(1.5, 2), { 2, 4 })
+  t:equal({ total(5, 0), total(5, 3, 0) }, { { 0, 5 }, { 0, 5 } })
+  t:equal(total(0, 12.4), { 12, 12 })
+  t:equal(total(0, math.maxinteger, 2), { MOST, MOST, "full" })
+  t:equal(total(-(1 << 62), 0), { 0, -MOST })
   t:equal(total(math.maxinteger, 2), { 0, MOST, "full" })
   local kept = { points = 10 }
   t:equal(points.spend(kept, {}, 0, "mug", 4.0), true)
@@ -77,6 +81,18 @@ test "a cap holds for a civil day and a cause" (function(t)
   kept.zone = "America/New_York"
   t:equal(answer(points.earn(kept, options, evening + 13 * 3600, "copy", 1)), { 0, "cap" })
   t:equal(points.earn({}, { caps = { copy = 5 } }, 0, "copy", 9), 5)
+  t:equal(points.earn({}, { caps = { copy = 0.5 } }, 0, "copy", 1), 1)
+end)
+
+test "a cap that is lower than what has counted allows nothing more, and takes nothing" (function(t)
+  local kept = { capped_on = 0, ["capped:copy"] = 30 }
+  t:equal(answer(points.earn(kept, { caps = { copy = 25 } }, 0, "copy", 5)), { 0, "cap" })
+  t:equal(kept, { points = 0, capped_on = 0, ["capped:copy"] = 30 })
+end)
+
+test "options are looked at when a record begins" (function(t)
+  t:fails(function() points.earn({}, { zone = "nowhere" }, 0, "x", 1) end, "`zone` is a time zone")
+  t:equal(points.earn({ points = 1 }, { zone = "nowhere" }, 0, "x", 1), 1)
 end)
 
 test "the day's caps hold for what joins" (function(t)
@@ -134,6 +150,9 @@ test "of too many lots the two nearest become one, which expires with the later"
   t:equal({ #kept.lots, kept.points }, { 500, 505 })
   t:equal(kept.lots[250], { points = 6, till = 250 * 60 + 1 + 30 * DAY })
   t:equal(points.balance(kept, 250 * 60 + 30 * DAY), 256)
+  kept = {}
+  for i = 1, 501 do points.earn(kept, EXPIRING, i * 60, "x", 1) end
+  t:equal({ #kept.lots, kept.lots[1] }, { 500, { points = 2, till = 120 + 30 * DAY } })
 end)
 
 test "the balance is what lots and history say, and never negative" (function(t)
@@ -167,6 +186,7 @@ test "pending points are earned when their time has come, unless they are droppe
   t:equal(points.hold(kept, "o1", 100, "order", 10), true)
   t:equal(points.hold(kept, "o1", 100, "order", 10), false)
   t:equal(points.hold(kept, "o2", 300, "order", -1), false)
+  t:equal({ points.hold(kept, "o0", 1, "order", 0), points.drop(kept, "o0") }, { true, 0 })
   points.hold(kept, "o2", 300, "order", 20)
   points.hold(kept, "o3", 200, "order", 40)
   t:equal(answer(points.settle(kept, {}, 99)), { 0, 100 })
@@ -186,6 +206,7 @@ test "the highest step that is reached says how many times, in whatever order th
     t:equal(points.times(down, "days", case[1]), case[2])
     t:equal(points.times({ down[2], down[1] }, "days", case[1]), case[2])
   end)
+  t:equal(points.times({ down[2], { days = 3, times = 9 } }, "days", 3), 2)
 end)
 
 local LADDER = { { type = "few", at = 10, reward = 1 }, { type = "some", at = 50, reward = 5 } }
@@ -222,6 +243,7 @@ test "a climb takes the tiers between along, and what is reached stays" (functio
   t:equal(answer(points.climb(kept, ladder, reached, 6)), {})
   t:equal(answer(points.climb(kept, ladder, reached, 0)), {})
   t:equal(points.climb(kept, ladder, reached, 9), { "platinum" })
+  t:equal(points.climb({}, ladder, reached, 4), { "silver" })
   t:equal({ kept.tier, points.climb({ closed = true }, ladder, reached, 9) }, { "platinum" })
   t:equal({ points.place(ladder, "gold"), points.place(ladder, "tin") }, { 2, nil })
 end)
