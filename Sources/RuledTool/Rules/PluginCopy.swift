@@ -10,20 +10,28 @@ struct PluginCopy {
   private let copy: String
   /// The types that the plugin makes.
   private let made: Set<String>
+  /// The names that it counts, which may be types of events, too.
+  private let counted: Set<String>
   private let manifest: PluginManifest
 
   init(_ source: PluginSource, _ manifest: PluginManifest, as copy: String) {
     name = source.name
     self.copy = copy
     self.manifest = manifest
-    var made: Set<String> = []
+    var made: Set<String> = [], counted: Set<String> = []
     for tree in source.modules.compactMap({ try? SyntaxTree(parsing: $0.text) }) {
       let variables = FileValues(tree)
       tree.root.forEach { node in
         if let type = MadeEvent(node, variables)?.type.stringValue { made.insert(type) }
+        if node.kind == .call, node.children[0].globalName == "count",
+          let counter = node.children[1].children.first?.stringValue, counter.hasPrefix("\(source.name).")
+        {
+          counted.insert(counter)
+        }
       }
     }
     self.made = made
+    self.counted = counted
   }
 
   func text(of file: SourceFile) -> [UInt8] {
@@ -59,8 +67,13 @@ struct PluginCopy {
     case .call where node.children[0].globalName == "plugin":
       let fields = node.children[1].children.first?.children ?? []
       return fields.filter { $0.kind == .namedField && $0.children[0].text == "name" }.map { $0.children[1] }
+    case .call where ["count", "counters"].contains(node.children[0].globalName):
+      return node.children[1].children.prefix(1).filter(isCounter)
+    case .namedField where node.children[0].text == "name": return [node.children[1]].filter(isCounter)
     case .call where node.children[0].globalName == "peek": return node.children[1].children.filter(isName)
     case .methodCall: return named(inCallOf: node.text, node.children[1].children)
+    case .binary where node.children.contains { $0.kind == .index && $0.children[1].stringValue == "name" }:
+      return node.children.filter(isCounter)
     case .binary where node.children.contains(where: isPlugin): return node.children.filter(isName)
     case .namedField where node.children[0].text == "plugin": return [node.children[1]].filter(isName)
     case .index where isOfAll(node.children[0]): return [node.children[1]].filter(isName)
@@ -86,6 +99,8 @@ struct PluginCopy {
   }
 
   private func isName(_ node: SyntaxNode) -> Bool { node.stringValue == name }
+
+  private func isCounter(_ node: SyntaxNode) -> Bool { node.stringValue.map(counted.contains) ?? false }
 
   /// Whether it is the member that names the plugin of a failure or an effect.
   private func isPlugin(_ node: SyntaxNode) -> Bool { node.kind == .index && node.children[1].stringValue == "plugin" }

@@ -17,6 +17,7 @@ import Testing
       rule "open" { on = "game.opened", run = function(event, state)
         state.n = (state.n or 0) + event.data.n
         count(PLAYED, { how = "game" })
+        count("game.opened")
         emit("game", "opened", {})
         if event.data.n < 2 then return end
         send("user:2", "game.told", { by = event.subject })
@@ -24,7 +25,7 @@ import Testing
       end }
       rule "told" { on = "game.told", run = function(event, state) state.by = event.data.by decide("told", true) end }
       rule "hint" { on = "hint.given", run = function() decide("hint", true) end }
-      query "played" (function() return #counters("game.") end)
+      query "played" (function() return #counters("game.p") end)
 
       """,
       "game/tests/t.lua": """
@@ -33,7 +34,10 @@ import Testing
         t:event("user:1", "game.opened", { n = 2 })
         t:equal(t:state("user:1").n, 3)
         t:equal(t:query(nil, "game.played"), 1)
-        t:equal(t:counters(), { { name = "game.played", labels = { how = "game" }, value = 1 } })
+        t:equal(t:counters(), {
+          { name = "game.opened", labels = {}, value = 1 }, { name = "game.played", labels = { how = "game" }, value = 1 },
+        })
+        t:equal(t:counters()[1].name == "game.opened", true)
         t:equal(t:effects("user:1")[1].plugin, "game")
         t:equal(t:effects("user:1")[1].sink, "game")
         t:equal(t:decided("user:2"), { game = { told = true } })
@@ -54,7 +58,7 @@ import Testing
     for expected in [
       "name = \"shop\", sinks = { \"game\" }", "\"shop.played\"", "event \"game.opened\"", "on = \"shop.told\"",
       "\"user:2\", \"shop.told\"", "raise(\"shop.hint.given\")", "on = \"shop.hint.given\"",
-      "how = \"game\"", "counters(\"shop.\")",
+      "how = \"game\"", "counters(\"shop.p\")", "count(\"shop.opened\")",
     ] {
       #expect(text?.contains(expected) == true, "\(expected) in \(text ?? "")")
     }
