@@ -1,3 +1,4 @@
+internal import RuledCore
 internal import RuledLua
 
 /// Finds calls in one file with too many, too few or unknown arguments, unknown members of modules, and unknown plugins that `peek` names.
@@ -10,6 +11,8 @@ struct CallReview: FileReview {
   private let plugins: [String]
   /// The parameters of local functions that are passed on as options of a module, and which modules get them.
   private var passed: [Int: String] = [:]
+  /// The plugin's own settings, if the file declares them.
+  private var settings: SyntaxNode?
 
   /// Functions whose missing arguments are a finding of another kind.
   private static let judgedElsewhere: Set<String> = ["decide"]
@@ -20,6 +23,9 @@ struct CallReview: FileReview {
     self.modules = modules
     self.plugins = plugins
     review.tree.root.forEach { node in
+      if node.kind == .call, node.children[0].globalName == "plugin", let plugin = node.arguments.first {
+        settings = values.table(plugin).flatMap { table("settings", of: $0) }
+      }
       if node.kind == .call, let (argument, module) = options(of: node), let local = argument.local {
         passed[local] = module
       }
@@ -105,11 +111,27 @@ struct CallReview: FileReview {
     }
   }
 
+  /// The table of the plugin's own settings that an expression such as `settings.window` is; nil if the file does not declare it.
+  private func ownSetting(_ node: SyntaxNode) -> SyntaxNode? {
+    if node.globalName == "settings" { return settings }
+    return values.member(of: node).flatMap { object, name in ownSetting(object).flatMap { table(name, of: $0) } }
+  }
+
+  private func table(_ name: String, of table: SyntaxNode) -> SyntaxNode? {
+    let field = table.children.last { $0.kind == .namedField && $0.children[0].stringValue == name }
+    return field.flatMap { values.table($0.children[1]) }
+  }
+
   private typealias Place = (module: ModuleExports, value: Int)
 
   /// Finds members of a table that modules read nowhere; `place` is the option that it is, or nil for the options themselves.
-  private mutating func review(options node: SyntaxNode, of module: String, _ start: [Place], at place: String? = nil) {
-    guard let table = values.table(node), let places = reached(from: start) else { return }
+  ///
+  /// Of settings, which the plugin may read itself, those that resemble an option are noted.
+  private mutating func review(
+    options node: SyntaxNode, of module: String, _ start: [Place], at place: String? = nil, isSetting: Bool = false
+  ) {
+    let own = values.table(node), isSetting = isSetting || own == nil
+    guard let table = own ?? ownSetting(node), let places = reached(from: start) else { return }
     func within(_ part: (ParameterReads.Value) -> Int?) -> [Place] {
       places.compactMap { place in part(place.module.reads.values[place.value]).map { (place.module, $0) } }
     }
@@ -119,17 +141,23 @@ struct CallReview: FileReview {
     guard !names.isEmpty || !elements.isEmpty else { return }
     for field in table.children {
       guard field.kind == .namedField else {
-        review(options: field.children[0], of: module, elements, at: place)
+        review(options: field.children[0], of: module, elements, at: place, isSetting: isSetting)
         continue
       }
       guard let name = field.children[0].stringValue else { continue }
       let inner = within { $0.members[name] } + (isMap ? elements : [])
       guard inner.isEmpty else {
-        review(options: field.children[1], of: module, inner, at: place.map { "\($0).\(name)" } ?? name)
+        let place = place.map { "\($0).\(name)" } ?? name
+        review(options: field.children[1], of: module, inner, at: place, isSetting: isSetting)
         continue
       }
       let what =
         place.map { "option '\($0)' of module '\(module)' has no member" } ?? "module '\(module)' has no option"
+      if isSetting {
+        let hint = NearestName.hint(name, in: names)
+        if !hint.isEmpty { add(field.children[0], .unknownMember, "\(what) '\(name)'\(hint)", isNote: true) }
+        continue
+      }
       add(
         field.children[0], .unknownMember, "\(what) '\(name)'", unknown: name, names,
         otherwise: names.isEmpty ? "it is a list" : "it has \(names.listed)")

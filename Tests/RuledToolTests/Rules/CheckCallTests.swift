@@ -238,6 +238,28 @@ import Testing
     #expect(run.output.contains(message.map { "p/plugin.lua:5: \($0)" } ?? "no findings"), "\(run.output)")
   }
 
+  @Test func `an option in a setting is noted if it resembles one of the module that gets the setting`() {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": """
+      plugin { name = "p", settings = { keep = { zne = "UTC", about = 1, quiet = { fro = 1 } }, other = { zne = 1 } } }
+      local outbox, KEEP = require "outbox", settings.keep
+      rule "r" { on = "x", run = function()
+        decide("kept", { outbox.keep(KEEP), outbox.keep(settings.keep), settings.other.zne, settings.keep.about })
+      end }
+      """,
+      "p/outbox.lua":
+        "return { keep = function(options) return options.zone .. (options.quiet and options.quiet.from or '') end }",
+    ])
+    let run = Run("check", folder.path)
+    #expect(run.exit == .done, "\(run.output)")
+    let notes = run.output.split(separator: "\n").filter { $0.contains("outbox") }
+    #expect(
+      Set(notes) == [
+        "p/plugin.lua:1: note: module 'outbox' has no option 'zne'; did you mean 'zone'?",
+        "p/plugin.lua:1: note: option 'quiet' of module 'outbox' has no member 'fro'; did you mean 'from'?",
+      ], "\(run.output)")
+  }
+
   @Test func `a module of the library requires those of the library, whatever the plugin has under their names`() {
     let run = check(
       "log.info(require('outer').name())",
