@@ -12,6 +12,10 @@ package struct Played: Sendable {
   let counts: [EventRecorder.Count]
   /// The topics that it published to, once for each publication.
   var publications: [QualifiedName] = []
+  /// The digest of the topics that it joined and left; 0 if there are none.
+  var memberships: UInt64 = 0
+
+  var publishes: Bool { !publications.isEmpty }
 
   package typealias RuleCost = EventRecorder.RuleCost
 

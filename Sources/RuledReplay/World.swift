@@ -31,6 +31,12 @@ package final class World {
   var isHere: ((_ subject: String) -> Bool)?
   /// Whether a message was sent to a subject of another world, which has missed it: entries that were played since then may be wrong.
   private var hasMissedMessage = false
+  /// The world of the recorded rules, which has played each entry before: the members of its topics are the recorded ones.
+  ///
+  /// Nil if this is that world, or if there is none.
+  weak var original: World?
+  /// How many messages of each key publications have made since the entry that was played last.
+  private var published: [UInt64: Int] = [:]
 
   private let context: EngineContext
   let evaluator: Evaluator
@@ -111,6 +117,7 @@ package final class World {
   ///
   /// - Returns: the events that happened, in order; without the entry itself if it does not happen in this world.
   package func play(_ entry: JournalEntry) throws(RequestError) -> [Played] {
+    if !published.isEmpty { published.removeAll() }
     var played = try pass(entry)
     switch entry.origin {
     case .rules: return played
@@ -257,16 +264,24 @@ package final class World {
     }
     let result = cause.entry(of: made, sequence: sequence)
     let isAsRecorded = recorded != nil && entry.map { $0.consequences == result.consequences } ?? false
-    for message in batch.messages[sent...] { try note(message, isRecorded: isAsRecorded) }
+    for message in batch.messages[sent...] { try note(message) { _ in isAsRecorded } }
     if recorded == nil || diverged.contains(result.subject.nameHash) {
       if batch.earliestTimer != nil { for timer in evaluator.timers(setSince: mark) { note(timer) } }
     } else if !isAsRecorded {
       try diverge(Array(result.subject.utf8))
     }
     var one = Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts)
-    let published = batch.topics[changedTopics...].compactMap(\.publication)
-    one.publications = published.compactMap { reader.topic(ofPublication: $0.text) }
-    if !published.isEmpty { try publish(isRecorded: isAsRecorded) }
+    var publishes = false
+    for change in batch.topics[changedTopics...] {
+      switch change {
+      case .join(let member): one.memberships &+= member.hash64(seed: 1)
+      case .leave(let member): one.memberships &+= member.hash64(seed: 2)
+      case .publish(let publication):
+        publishes = true
+        if let topic = reader.topic(ofPublication: publication.text) { one.publications.append(topic) }
+      }
+    }
+    if publishes { try publish(isRecorded: isAsRecorded) }
     played.append(one)
   }
 
@@ -274,11 +289,15 @@ package final class World {
   ///
   /// If its sender's event came out as recorded, it waits even if the record has fewer such messages: those to a subject that was erased
   /// later are not in the record.
-  private func note(_ message: CommitBatch.Message, isRecorded: Bool) throws(RequestError) {
+  private func note(
+    _ message: CommitBatch.Message, isRecorded: (MessageText) -> Bool
+  ) throws(RequestError) {
     guard let stored = try evaluator.text(of: message), let text = reader.message(stored) else { return }
     let receiver = message.subject.text
     if let recorded {
-      if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) { return waiting.add(message, text) }
+      if isRecorded(text) || waiting.count(of: text.key) < recorded.count(of: text.key) {
+        return waiting.add(message, text)
+      }
       guard recorded.isPlayed(receiver), !recorded.isMissing(receiver, after: sequence) else { return }
     }
     guard isHere?(receiver) ?? true else { return hasMissedMessage = true }
@@ -286,12 +305,22 @@ package final class World {
   }
 
   /// Has publications make their messages, which then are like messages of rules.
+  ///
+  /// A member in this world alone gets one that the record does not have, although the publication came out as recorded.
   private func publish(isRecorded: Bool) throws(RequestError) {
     if !isRecorded, isHere != nil { hasMissedMessage = true }
     while true {
       try commit()
       guard case .more = try evaluator.publications.step() else { return }
-      for message in evaluator.batch.messages { try note(message, isRecorded: isRecorded) }
+      for message in evaluator.batch.messages {
+        // Other threads' worlds of the two sides are not at the same entry; `Replay` knows whether the members of their topics differ.
+        let original = isHere?(message.subject.text) ?? true ? original : nil
+        try note(message) { text in
+          published[text.key, default: 0] += 1
+          guard isRecorded, let original else { return isRecorded }
+          return published[text.key, default: 0] <= original.published[text.key, default: 0]
+        }
+      }
     }
   }
 

@@ -87,6 +87,31 @@ import Testing
     #expect(try Self.told(play(left, under: rules, recorded: true)) == Self.told(left))
   }
 
+  @Test(arguments: 1...4) func `members in the world of the candidate alone get publications of the record too`(
+    threads: Int
+  ) throws {
+    let others = Self.rules(
+      "if e.subject ~= 'user:3' then topic.join('all') end", "publish('all', 'told', { k = s.n })")
+    let folder = TemporaryFolder()
+    for (before, after) in [(others, Self.publishing), (Self.publishing, others)] {
+      let load: Sides.Load = { lua throws(RequestError) in
+        func load(_ source: RulesSource) throws(ReloadError) -> Catalog {
+          try CatalogBuilder.build(source, configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
+        }
+        do throws(ReloadError) { return (try load(before), nil, try load(after)) } catch {
+          throw RequestError(.unavailable, "\(error)")
+        }
+      }
+      let backtest = try JournalBacktest(
+        ListedJournal(entries: Self.record(before).entries, gaps: []), since: nil, configuration: Configuration(),
+        temporary: folder.path)
+      let found = try backtest.play(load, threads: threads) { _ in true }
+      let report = found.comparison.json(baseline: "b", candidate: "c", folder: "next")
+      let messages = try [before, after].map { try Self.told(Self.record($0).entries).count }
+      #expect(report["messages"] == ["before": .integer(Int64(messages[0])), "after": .integer(Int64(messages[1]))])
+    }
+  }
+
   @Test func `recorded publications do not happen under rules that do not publish`() throws {
     let served = try Self.record(Self.publishing).entries
     #expect(try Self.told(play(served, under: Self.rules("topic.join('all')", ""), recorded: true)).isEmpty)

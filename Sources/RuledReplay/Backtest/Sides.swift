@@ -44,6 +44,10 @@ package final class Sides {
   private let candidate: World
   private let rules: Rules
   private var hasBegun = false
+  /// Whether a subject joined or left other topics on one side than on the other.
+  private(set) var hasDifferentMembers = false
+  /// Whether anybody has published to a topic.
+  private(set) var hasPublished = false
 
   /// The contents with which worlds begin, on any thread.
   struct Setup: Sendable {
@@ -73,6 +77,7 @@ package final class Sides {
     baseline = try world(rules.baseline, setup.stores.baseline)
     candidate = try world(rules.warmUp ?? rules.candidate, setup.stores.candidate)
     candidate.note(rules.baseline)
+    candidate.original = baseline
     for world in [baseline, candidate] {
       if let own { world.isHere = { [lanes] subject in own.contains(lanes.lane(of: subject)) } }
     }
@@ -135,6 +140,8 @@ package final class Sides {
 
   private func compare(_ before: [Played], _ after: [Played], recorded: JournalEntry?) {
     if before.isEmpty, after.isEmpty, recorded == nil { return }
+    if !hasDifferentMembers { hasDifferentMembers = Self.memberships(before) != Self.memberships(after) }
+    if !hasPublished { hasPublished = before.contains(where: \.publishes) || after.contains(where: \.publishes) }
     if before.count == 1, after.count == 1, before[0].isRecorded, after[0].isRecorded {
       let comparison = comparison(of: before[0].entry.subject)
       comparison.add(recorded: recorded, baseline: before[0], candidate: after[0])
@@ -152,6 +159,8 @@ package final class Sides {
     }
     if recorded.origin == .forget { comparison(of: recorded.subject).forget(recorded.subject) }
   }
+
+  private static func memberships(_ played: [Played]) -> UInt64 { played.reduce(0) { $0 &+ $1.memberships } }
 
   private func comparison(of subject: String) -> Comparison { comparisons[lanes.lane(of: subject)] }
 
