@@ -43,30 +43,48 @@ struct WaitingMessages {
     let text: MessageText
     let message: CommitBatch.Message
     let isParked: Bool
-    /// Whether it was erased with its receiver; the record may have it nevertheless.
-    var isErased = false
-    /// Whether its text was erased with its receiver's past: it waits nevertheless, and happens as it was recorded.
-    var isKept = false
+    /// How many messages were added before it.
+    let position: Int
+  }
+
+  /// How many messages had been added when a subject was erased for the last time, and since then its past alone; 0 if it was not.
+  private struct Erasure {
+    var ofAll = 0
+    var ofPast = 0
   }
 
   private var entries: [UInt64: [Entry]] = [:]
-  /// The sequences of the messages that wait for their counterpart, in order, by sender and receiver.
-  private var pairs: [MessageText.Pair: [UInt64]] = [:]
+  private var added = 0
+  /// The subjects that were erased, by the hash of the name: an erasure is noted once, not with each message that waits.
+  private var erasures: [UInt64: Erasure] = [:]
+  /// The sequences of the messages that wait for their counterpart, in order, by receiver and sender.
+  private var pairs: [UInt64: [UInt64: [UInt64]]] = [:]
   /// The messages of this world alone that wait behind these, in order, likewise.
-  private var deferred: [MessageText.Pair: [CommitBatch.Message]] = [:]
+  private var deferred: [UInt64: [UInt64: [CommitBatch.Message]]] = [:]
 
-  func count(of key: UInt64) -> Int { entries[key]?.count { !$0.isErased } ?? 0 }
+  func count(of key: UInt64) -> Int { entries[key]?.count { !isErased($0) } ?? 0 }
+
+  /// Whether a message was erased with its receiver; the record may have it nevertheless.
+  private func isErased(_ entry: Entry) -> Bool {
+    entry.position < erasures[entry.text.pair.receiver]?.ofAll ?? 0 && !isKept(entry)
+  }
+
+  /// Whether a message's text was erased with its receiver's past: it waits nevertheless, and happens as it was recorded.
+  private func isKept(_ entry: Entry) -> Bool {
+    !entry.isParked && entry.position < erasures[entry.text.pair.receiver]?.ofPast ?? 0
+  }
 
   /// Adds a message; one that is parked must be retried before it can be delivered, and holds none back.
   mutating func add(_ message: CommitBatch.Message, _ text: MessageText, isParked: Bool = false) {
-    entries[text.key, default: []].append(Entry(text: text, message: message, isParked: isParked))
-    if !isParked { pairs[text.pair, default: []].append(message.sequence) }
+    entries[text.key, default: []].append(Entry(text: text, message: message, isParked: isParked, position: added))
+    added += 1
+    if !isParked { pairs[text.pair.receiver, default: [:]][text.pair.sender, default: []].append(message.sequence) }
   }
 
   /// Defers a message of this world alone behind a waiting one that the same sender sent to the same subject before; false if none waits.
   mutating func deferMessage(_ message: CommitBatch.Message, _ text: MessageText) -> Bool {
-    guard pairs[text.pair] != nil else { return false }
-    deferred[text.pair, default: []].append(message)
+    guard pairs[text.pair.receiver]?[text.pair.sender] != nil else { return false }
+    deferred[text.pair.receiver, default: [:]][text.pair.sender, default: []].append(message)
     return true
   }
 
@@ -78,54 +96,46 @@ struct WaitingMessages {
   ) -> (message: CommitBatch.Message, text: MessageText, isParked: Bool, isKept: Bool)? {
     guard var found = entries[recorded.key],
       let index = found.firstIndex(where: { $0.text.id == recorded.id })
-        ?? found.firstIndex(where: { !$0.isErased && orAnother($0.text.id) })
+        ?? found.firstIndex(where: { !isErased($0) && orAnother($0.text.id) })
     else { return nil }
     let entry = found.remove(at: index)
     entries[recorded.key] = found.isEmpty ? nil : found
-    return (entry.message, entry.text, entry.isParked, entry.isKept)
+    return (entry.message, entry.text, entry.isParked, isKept(entry))
   }
 
   /// Removes and returns the messages of this world alone that wait for none any more, now that `message` has been delivered.
   mutating func release(behind message: CommitBatch.Message, _ text: MessageText) -> [CommitBatch.Message] {
-    guard let left = pairs[text.pair]?.filter({ $0 > message.sequence }) else { return [] }
-    pairs[text.pair] = left.isEmpty ? nil : left
-    guard let behind = deferred[text.pair] else { return [] }
+    let (sender, receiver) = (text.pair.sender, text.pair.receiver)
+    guard let left = pairs[receiver]?[sender]?.filter({ $0 > message.sequence }) else { return [] }
+    pairs[receiver]?[sender] = left.isEmpty ? nil : left
+    if pairs[receiver]?.isEmpty == true { pairs[receiver] = nil }
+    guard let behind = deferred[receiver]?[sender] else { return [] }
     let free = behind.prefix { $0.sequence < left.first ?? .max }
-    deferred[text.pair] = free.count == behind.count ? nil : Array(behind.dropFirst(free.count))
+    deferred[receiver]?[sender] = free.count == behind.count ? nil : Array(behind.dropFirst(free.count))
+    if deferred[receiver]?.isEmpty == true { deferred[receiver] = nil }
     return Array(free)
   }
 
   /// Notes that the messages that wait for a subject are erased with it.
   mutating func erase(_ subject: String) {
     let receiver = subject.nameHash
-    mark(subject) { ($0.isErased, $0.isKept) = (true, false) }
-    pairs = pairs.filter { $0.key.receiver != receiver }
-    deferred = deferred.filter { $0.key.receiver != receiver }
+    erasures[receiver] = Erasure(ofAll: added)
+    pairs[receiver] = nil
+    deferred[receiver] = nil
   }
 
   /// Notes that only the past of a subject was erased, with the texts of the messages that wait for it.
-  mutating func keep(_ subject: String) {
-    mark(subject) { if !$0.isParked { ($0.isErased, $0.isKept) = (false, true) } }
-  }
-
-  private mutating func mark(_ receiver: String, _ change: (inout Entry) -> Void) {
-    let name = Array(receiver.utf8)
-    for (key, waiting) in entries where waiting.first?.message.subject == name {
-      entries[key] = waiting.map { entry in
-        var entry = entry
-        change(&entry)
-        return entry
-      }
-    }
-  }
+  mutating func keep(_ subject: String) { erasures[subject.nameHash, default: Erasure()].ofPast = added }
 
   /// Forgets the messages in the store that wait for their counterpart, and tells which messages still wait behind some of them.
   mutating func removeExpected() -> Set<UInt64> {
     pairs = [:]
     entries = entries.compactMapValues { waiting in
-      let kept = waiting.filter(\.isKept)
+      let kept = waiting.filter(isKept)
       return kept.isEmpty ? nil : kept
     }
-    return Set(deferred.values.joined().map(\.sequence))
+    let receivers = Set(entries.values.joined().map(\.text.pair.receiver))
+    erasures = erasures.filter { receivers.contains($0.key) }
+    return Set(deferred.values.flatMap(\.values).joined().map(\.sequence))
   }
 }

@@ -122,6 +122,8 @@ package final class World {
     switch entry.origin {
     case .rules: return played
     case .forget, .kept:
+      // An erasure looks through all that is not committed.
+      try commit()
       if entry.origin == .kept {
         try evaluator.give(kept: entry)
         waiting.keep(entry.subject)

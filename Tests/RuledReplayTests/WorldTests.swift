@@ -262,6 +262,27 @@ import Testing
     #expect(try world.state(of: "user:1")["plugins"]?["p"]?["n"] == 2)
   }
 
+  /// Looking through what all other subjects have for each would exceed a test's limit.
+  @Test func `erasing many subjects costs what each of them has`() throws {
+    let rules = source("rule 'a' { on = 'a', run = function(e, s) s.n = (s.n or 0) + 1 end }")
+    let world = try World(rules: try catalog(rules), lua: lua, recorded: nil)
+    let size = 10_000
+    var sequence: UInt64 = 0
+    func play(_ origin: JournalEntry.Origin, _ subject: Int) throws {
+      sequence += 1
+      let event = event("a", Int(sequence), to: "user:\(subject)")
+      _ = try world.play(
+        JournalEntry(
+          sequence: sequence, at: LocalEngine.start, now: LocalEngine.start, subject: "user:\(subject)", version: 0,
+          revision: "", origin: origin, event: Array(JSONValue.object(event).text.utf8)))
+    }
+    for _ in 0..<2 { for subject in 0...size { try play(.client, subject) } }
+    for subject in 1...size { try play(.forget, subject) }
+    for subject in [0, size] { try play(.client, subject) }
+    #expect(try world.state(of: "user:0")["plugins"]?["p"]?["n"] == 3)
+    #expect(try world.state(of: "user:\(size)")["plugins"]?["p"]?["n"] == 1)
+  }
+
   @Test func `instructions of rules are counted, and a rule that fails has run`() throws {
     let rules = source(
       "rule 'a' { on = 'a', run = function() for i = 1, 100 do local x = i end end } rule 'b' { on = 'a', run = function() end } rule 'c' { on = 'a', when = function() return false end, run = function() end }"
