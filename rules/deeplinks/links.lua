@@ -16,7 +16,9 @@ end
 
 local function report(link, path, parameters, first_touch)
   local properties = utm.told_members(parameters)
-  properties.url, properties.path = utm.told_link(link), routes.path(utm.told_path(path))
+  local told, head = utm.told_link(link)
+  if told ~= link then path = text.lower(routes.path(url.parse(head).path)) end
+  properties.url, properties.path = told, path
   emit("analytics", "deep_link_opened", properties)
   if first_touch then emit("analytics", "first_touch_attributed", properties) end
 end

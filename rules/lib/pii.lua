@@ -17,10 +17,18 @@ for sign, alike in pairs {
   for _, code in utf8.codes(alike) do SIGNS[utf8.char(code)] = sign end
 end
 
+-- A space for tabs and ends of lines; all other control characters are invisible.
+local CONTROLS = {}
+for code = 0, 127 do
+  local sign = string.char(code)
+  CONTROLS[sign] = sign:find("%s") and " " or ""
+end
+
 -- The text in ASCII as far as it can be: digits and signs of all scripts, a space for tabs, ends of lines
--- and spaces of all widths, nothing invisible. Some letters fold to a whole phrase, so the result is cut.
+-- and spaces of all widths, nothing invisible. Some letters fold to a whole phrase, so the result is cut; a byte
+-- that is no text folds to three.
 local function folded(written)
-  return (text.fold(written):sub(1, 2 * #written):gsub("[\xC2-\xF4][\x80-\xBF]+", SIGNS):gsub("%s", " "))
+  return (text.fold(written):sub(1, 3 * #written):gsub("[\xC2-\xF4][\x80-\xBF]+", SIGNS):gsub("%c", CONTROLS))
 end
 
 -- The digits of a run of digits and separators, and its groups.
@@ -156,13 +164,35 @@ local DATES_AND_IDS = {
   "%f[%d+][1-9]" .. ("%d"):rep(10) .. "+",
 }
 
---- Whether a campaign's parameter, or another one of a link, holds a phone number that is written as one: with `+` or
---- `0` before it, or in groups of nine digits or more together. A `+` after a word is a space, as forms write it.
-function pii.holds_phone(written)
-  local rest = folded(written):gsub("%%([2-7]%x)", function(hex) return string.char(tonumber(hex, 16)) end)
-  rest = rest:gsub(uuid_pattern, "#"):gsub("(%w)%+", "%1 ")
+-- A phone number that is written as one: with `+` or `0` before it, or in groups of nine digits or more together. A `+`
+-- after a word is a space, as forms write it.
+local function has_written_phone(text)
+  local rest = text:gsub(uuid_pattern, "#"):gsub("(%w)%+", "%1 ")
   for _, pattern in ipairs(DATES_AND_IDS) do rest = rest:gsub(pattern, "#") end
   return has_phone(CAMPAIGN, rest)
+end
+
+local MOST_DECODED = 4 -- times that a part of a link is decoded
+local ESCAPED = "%%(%x%x)"
+
+local BYTES = {}
+for byte = 0, 255 do BYTES[("%02x"):format(byte)] = string.char(byte) end
+
+-- A part of a link in ASCII, without percent-encoding; nil if it is encoded more often than is looked at.
+local function decoded(written)
+  local rest = folded(written)
+  for _ = 1, MOST_DECODED do
+    if not rest:find(ESCAPED) then return rest end
+    rest = folded((rest:gsub(ESCAPED, BYTES)))
+  end
+  return not rest:find(ESCAPED) and rest or nil
+end
+
+--- Whether a part of a link may hold an e-mail address, or a phone number that is written as one, however often it is
+--- percent-encoded. One that is encoded more than four times may.
+function pii.in_link(written)
+  local rest = decoded(written)
+  return rest == nil or has_written_phone(rest) or has_email(rest)
 end
 
 local function is_ipv4(run)

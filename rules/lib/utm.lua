@@ -6,7 +6,7 @@ local pii = require "pii"
 
 local utm = {}
 
-local LONGEST = 2000 -- bytes of a link's parameter that leaves
+local LONGEST = 2000 -- bytes of a text of a link that leaves, such as a parameter's value
 local MOST_PARTS = 50 -- parameters of a link, and parts of a path, that are looked at; further ones do not leave
 
 utm.names = { "utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term" }
@@ -19,13 +19,12 @@ function utm.present(values)
 end
 
 -- Words alone hold neither; most parts of links are.
-local function is_words(text) return not text:find("[^%a/=_-]") end
+local function is_words(text) return not text:find("[^%a/?&#=_-]") end
 
---- A parameter of a link, or a part of a link, if it may leave: without an e-mail address and a phone number in it.
-function utm.told(text)
-  if not text or #text > LONGEST then return nil end
-  return (is_words(text) or not (pii.holds_phone(text) or pii.holds_address(text))) and text or nil
-end
+local function may_leave(text) return is_words(text) or not pii.in_link(text) end
+
+--- A text of a link, such as a parameter's value, if it may leave: without an e-mail address and a phone number in it.
+function utm.told(text) return text and #text <= LONGEST and may_leave(text) and text or nil end
 
 --- The values under the same names that may leave.
 function utm.told_members(values)
@@ -34,29 +33,30 @@ function utm.told_members(values)
   return found
 end
 
---- A path as it may leave: without the parts that may not.
-function utm.told_path(path)
+-- The parts of a link, with the sign before each, and the texts in a part whose length counts.
+local SEGMENT = { "/?[^/]+", "^/?(.*)" }
+local PARAMETER = { "[?&][^&]+", "^.([^=]*)=?(.*)" }
+local FRAGMENT = { "#.*", "^#(.*)" }
+
+local function are_short(name, value) return #name <= LONGEST and #(value or "") <= LONGEST end
+
+-- A link's path, query or fragment without the parts that may not leave.
+local function told_parts(whole, parts)
+  local pattern, texts = table.unpack(parts)
   local n = 0
-  return (path:gsub("/?[^/]+", function(part)
+  return (whole:gsub(pattern, function(part)
     n = n + 1
-    return n <= MOST_PARTS and utm.told(part) or ""
+    if n > MOST_PARTS or #part > LONGEST and not are_short(part:match(texts)) or not may_leave(part) then return "" end
   end))
 end
 
 --- A link as it may leave: without a user's name, the parts of the path and the parameters that may not, and without
---- such a fragment.
+--- such a fragment; and the same up to its query.
 function utm.told_link(link)
   local site, rest = link:match "^([^/?#]*//[^/?#]*)(.*)$"
   local path, query, fragment = (rest or link):match "^([^?#]*)(%??[^#]*)(.*)$"
-  local head = (site or ""):gsub("[^/]*@", "") .. utm.told_path(path)
-  local kept, n = {}, 0
-  for part in query:sub(2):gmatch "[^&]+" do
-    n = n + 1
-    if n > MOST_PARTS then break end
-    kept[#kept + 1] = utm.told(part)
-  end
-  local start = (query == "" or n > 0 and not kept[1]) and "" or "?"
-  return head .. start .. table.concat(kept, "&") .. (utm.told(fragment) or "")
+  local head = (site or ""):gsub("[^/]*@", "") .. told_parts(path, SEGMENT)
+  return head .. told_parts(query, PARAMETER):gsub("^&", "?") .. told_parts(fragment, FRAGMENT), head
 end
 
 --- Of a link's query the values under `names` that are texts of at most `most` bytes and not empty.

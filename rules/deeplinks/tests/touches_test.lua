@@ -101,6 +101,63 @@ test "a link of many parameters is judged within the budget, and leaves with the
   })
 end)
 
+-- Texts as links carry them, each sign encoded `times`.
+local function encoded(written, times)
+  for _ = 1, times do written = written:gsub(".", function(sign) return ("%%%02X"):format(sign:byte()) end) end
+  return written
+end
+
+local ENCODED = {
+  ["a dot"] = "ada@example%2Eorg", ["a full-width at"] = "ada%EF%BC%A0example.org",
+  ["an at twice"] = "ada%2540example.org", ["an at four times"] = "ada%25252540example.org",
+  ["a full-width percent sign"] = "ada%EF%BC%8540example.org", ["all"] = encoded("ada@example.org", 1),
+  ["all twice"] = encoded("ada@example.org", 2), ["all three times"] = encoded("ada@example.org", 3),
+  ["a link in a link"] = "https%3A%2F%2Fx.y%2F%3Fe%3Dada%2540example.org", ["a plus"] = "%252B491701234567",
+  ["full-width digits"] = encoded("\u{FF10}\u{FF11}\u{FF17}\u{FF10} 1234567", 1),
+  ["an invisible space"] = "+49170%E2%80%8B1234567", ["a soft hyphen"] = "+49170%C2%AD1234567",
+  ["a mark of direction"] = "0170%E2%80%AE1234567", ["a slash"] = "030%2F1234567",
+  ["a control character"] = "0170%001234567",
+  ["bytes that are no text"] = ("%FF"):rep(50) .. "ada@example.org", ["more often than is looked at"] = "%252525252541",
+}
+
+test "no address and no phone number leaves however it is encoded" (function(t)
+  t:each(ENCODED, function(written)
+    local link = ("/report/X?X&m=X&X=1&a=%2541&utm_source=X#X"):gsub("X", (written:gsub("%%", "%%%%")))
+    local outcome = open(t, link)
+    t:equal(outcome.failures, {})
+    t:equal(outcome.effects[1].data, { url = HOST .. "/report?a=%2541", path = "/report" })
+  end)
+end)
+
+test "a link without personal data leaves as it is" (function(t)
+  local longest = ("7"):rep(2000)
+  for _, link in ipairs {
+    "", "/?", "/?&", "/?&&", "/?a&", "/?&a", "/?a=1&&", "/?a=1&a=2&&b", "/?&&a=1&b#", "/?a?b&?c",
+    "//?a=%C3%A4%FF&b=50%25#%", "/report/" .. longest .. "?" .. longest .. "=" .. longest .. "&b#" .. longest,
+  } do
+    t:equal(open(t, link).effects[1].data.url, HOST .. link)
+  end
+  t:equal(open(t, "/?utm_source=" .. longest).effects[1].data.utm_source, longest)
+  for link, left in pairs {
+    ["/?a=" .. longest .. "7&b"] = "/?b", ["/?" .. longest .. "7=1&b"] = "/?b", ["/#" .. longest .. "7"] = "/",
+    ["/?a&&e=ada@example.org&&b"] = "/?a&&&b", ["/?e=ada@example.org&&b"] = "/?&b", ["/?e=ada@example.org"] = "/",
+  } do
+    t:equal(open(t, link).effects[1].data.url, HOST .. left)
+  end
+end)
+
+test "a link that is encoded throughout is judged within the budget" (function(t)
+  t:each({
+    "%25252541", "%25252531", "%252525FF", "%FF", "%2B1", "%2525252541", "%2541&", "1%2541&", "%EF%B7%BA", "\u{FDFA}",
+  }, function(piece)
+    for _, link in ipairs { "/report/X", "/?X", "/?" .. ("a=X&"):rep(8) .. "utm_source=X", "/#X" } do
+      local _, places = link:gsub("X", "")
+      local whole = link:gsub("X", (piece:rep(16100 // places // #piece):gsub("%%", "%%%%")))
+      t:equal(open(t, whole).failures, {})
+    end
+  end)
+end)
+
 test "an unknown target is reported unchanged" (function(t)
   t:equal(open(t, "/?dl_target=Shop").effects[1].data.dl_target, "Shop")
 end)
