@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import RuledCore
@@ -31,6 +32,21 @@ import Testing
     #expect("\u{1B}[1m\u{9B}2J\u{202E}é\n".withoutSteering == "\u{1B}[1m\\u009b2J\\u202eé\n")
     #expect("\u{1B}\u{9B}\t\u{200F}".printable == "\\u{1b}\\u{9b}\\t\\u{200f}")
     #expect("a\u{1B}\r\n\nb\t".printableLines == "a\\u{1b}\\u{d}\n\nb\\t")
+  }
+
+  @Test(arguments: [
+    "user:1", "it's", "a b", "$(id)", "a\\b", "'\u{301}; id", "\u{202E}it's\\1", "\n", "", "é\u{200B}7", "-x",
+  ])
+  func `A shell reads a quoted word as it is`(_ word: String) {
+    #expect(Program.run("bash", ["-c", "printf %s \(word.quotedForShell)"]).output == word)
+  }
+
+  @Test(arguments: [
+    ("p/user:1@x._-", "p/user:1@x._-"), ("ä漢", "ä漢"), ("a b", "\"a b\""), ("a\"", #""a\"""#), ("", "\"\""),
+    ("a\u{202E}", #""a\u{202e}""#),
+  ])
+  func `A name that could pass for other words is quoted`(_ name: String, _ shown: String) {
+    #expect(name.quotedName == shown)
   }
 
   @Test(arguments: [

@@ -152,6 +152,27 @@ import Testing
       ])
   }
 
+  @Test func `a name that begins with a hyphen is no option of the command that explains its event`() throws {
+    let comparison = Comparison()
+    comparison.add(baseline: played("", subject: "--rules"), candidate: played(#""p":{"a":1}"#, subject: "--rules"))
+    #expect(
+      try report(comparison)["most_changed"]?[0]?["explain"] == "rulectl explain --rules next -- --rules e1")
+  }
+
+  @Test func `of a subject's changed events the first on both sides is explained, others say where they are`() throws {
+    let (first, second) = (Comparison(), Comparison())
+    first.add(baseline: played("", id: "m1", origin: .message), candidate: nil)
+    first.add(baseline: nil, candidate: played("", id: "m2", origin: .message, isRecorded: false))
+    for id in ["e3", "e4"] { second.add(baseline: played("", id: id), candidate: played(#""p":{"a":1}"#, id: id)) }
+    first.merge(second)
+    #expect(try report(first)["most_changed"]?[0]?["explain"] == "rulectl explain user:1 e3 --rules next")
+    #expect(try report(first)["most_changed"]?[0]?["only"] == nil)
+    let apart = Comparison()
+    apart.add(baseline: played("", subject: "a", origin: .message), candidate: nil)
+    apart.add(baseline: nil, candidate: played("", subject: "b", origin: .message, isRecorded: false))
+    #expect(try report(apart)["most_changed"]?.arrayValue?.map { $0["only"] } == ["baseline", "candidate"])
+  }
+
   @Test func `a plugin whose states alone differ is named with the first event after which they do`() throws {
     let (first, second) = (Comparison(), Comparison())
     for number in 1...3 {

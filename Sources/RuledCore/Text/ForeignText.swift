@@ -22,6 +22,36 @@ extension String {
       .joined(separator: "\n")
   }
 
+  /// The name as it is if it has letters, digits and `:._-/@` alone; else printable and quoted, so that it can't pass for the words around it.
+  package var quotedName: String {
+    let isPlain = unicodeScalars.allSatisfy { scalar in
+      scalar.properties.isAlphabetic && !scalar.isSteering || "0123456789:._-/@…".unicodeScalars.contains(scalar)
+    }
+    if isPlain, !isEmpty { return self }
+    let escaped = unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
+    return "\"\(escaped.printable)\""
+  }
+
+  /// The text as one word of a shell's command line; in `$'…'` with its bytes in octal where it is not printable.
+  package var quotedForShell: String {
+    let isPlain = utf8.allSatisfy { $0.isLetter || $0.isDigit || "-_./:@%+=,".utf8.contains($0) }
+    if isPlain, !isEmpty { return self }
+    let isPrintable = printable == self
+    var word = isPrintable ? "'" : "$'"
+    // Not by characters: a quote with an accent is a quote for the shell.
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "'" where isPrintable: word += "'\\''"
+      case "\\" where isPrintable: word += "\\"
+      case "'", "\\": word += "\\\(scalar)"
+      case _ where scalar.value < 0x20 || scalar.isSteering:
+        for byte in String(scalar).utf8 { word += "\\" + UInt32(byte).digits(3, radix: 8) }
+      default: word.unicodeScalars.append(scalar)
+      }
+    }
+    return word + "'"
+  }
+
   /// The text with the escapes of `printable`, but for C0, as `\u009b`: JSON keeps its value, and text of the program itself, such as colours, stays.
   package var withoutSteering: String {
     guard utf8.contains(where: { $0 >= 0x7F }), unicodeScalars.contains(where: \.isSteering) else { return self }

@@ -18,8 +18,8 @@ package final class Comparison {
   private var messages = CountOfSides()
   private var timers = CountOfSides()
   private var counters = CounterTally()
-  /// The changed events of each subject, with the id of the first of them.
-  private var changed = CommonCounts<String, String>(capacity: 4096)
+  /// The changed events of each subject.
+  private var changed = CommonCounts<String, ChangedEvent>(capacity: 4096, join: ChangedEvent.preferred)
   private var stateDifferences = StateDifferences()
   /// The comparison of the boards, once all is played.
   private var boards = BoardDifferences()
@@ -49,7 +49,10 @@ package final class Comparison {
       outcomes.equal += 1
     } else {
       outcomes.changed += 1
-      changed.add(entry.subject, at: entry.sequence, note: entry.eventID)
+      let only = candidate == nil ? "baseline" : baseline == nil ? "candidate" : nil
+      changed.add(
+        entry.subject, at: entry.sequence,
+        note: ChangedEvent(id: entry.eventID, position: entry.sequence, only: only))
     }
     if let baseline, let candidate { stateDifferences.add(baseline.entry, candidate.entry) }
     if let recorded { fidelity.add(recorded, baseline?.entry) }
@@ -132,9 +135,9 @@ package final class Comparison {
 
   private var tables: [SubjectStates] { [subjects] + others }
 
-  /// The subjects with most changed events, each with the id of its first one.
-  package var mostChanged: [(subject: String, events: Int, event: String)] {
-    changed.top(10).map { ($0.thing, $0.count, $0.note) }
+  /// The subjects with most changed events, each with the id of its first one on both sides, or of its first on the side `only`.
+  package var mostChanged: [(subject: String, events: Int, event: String, only: String?)] {
+    changed.top(10).map { ($0.thing, $0.count, $0.note.id, $0.note.only) }
   }
 
   /// The report's `decisions` for people: each also with `members`, its changes within values, and `examples`, some of the events that it changed for.
@@ -145,11 +148,14 @@ package final class Comparison {
     baseline: String, candidate: String, gaps: [JournalGap] = [], folder: String, conditions: [FailCondition] = []
   ) -> JSONValue {
     func explain(_ subject: String, _ event: String) -> JSONValue {
-      .string("rulectl explain \(subject.quotedForShell) \(event.quotedForShell) --rules \(folder.quotedForShell)")
+      .string(Self.explainCommand(subject, event, folder))
     }
     func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.rfc3339) } ?? .null }
-    let most = mostChanged.map { subject, events, event -> JSONValue in
-      ["subject": .string(subject), "events": .integer(Int64(events)), "explain": explain(subject, event)]
+    let most = mostChanged.map { subject, events, event, only -> JSONValue in
+      .members([
+        "subject": .string(subject), "events": .integer(Int64(events)), "explain": explain(subject, event),
+        "only": only.map(JSONValue.string),
+      ])
     }
     let others = stateDifferences.all.map { plugin, subject, event -> JSONValue in
       ["plugin": .string(plugin), "subject": .string(subject), "explain": explain(subject, event)]
@@ -168,6 +174,13 @@ package final class Comparison {
       "other_states": .array(others), "boards": boards.json, "topics": topics.json,
       "exceeded": .array(exceeded),
     ]
+  }
+
+  /// The command that explains an event under the rules in a folder, for a shell.
+  package static func explainCommand(_ subject: String, _ event: String, _ folder: String) -> String {
+    let (words, rules) = ("\(subject.quotedForShell) \(event.quotedForShell)", "--rules \(folder.quotedForShell)")
+    let needsEnd = [subject, event].contains { $0.utf8.first == UInt8(ascii: "-") }
+    return "rulectl explain " + (needsEnd ? "\(rules) -- \(words)" : "\(words) \(rules)")
   }
 
   static func equalAndChanged(_ counts: (equal: Int, changed: Int)) -> JSONValue {
@@ -190,12 +203,17 @@ struct ComparedRange: Sendable {
   }
 }
 
-extension String {
-  /// The text as one word of a shell's command line.
-  fileprivate var quotedForShell: String {
-    let isPlain = utf8.allSatisfy { $0.isLetter || $0.isDigit || "-_./:@%+=,".utf8.contains($0) }
-    if isPlain, !isEmpty { return self }
-    return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+/// The changed event that is shown for a subject: the first one that happened on both sides, or else the first one.
+struct ChangedEvent: Sendable {
+  let id: String
+  let position: UInt64
+  /// The side on which alone it happened, if it did not happen on both.
+  let only: String?
+
+  /// The one of two that is shown.
+  static func preferred(_ first: ChangedEvent, _ second: ChangedEvent) -> ChangedEvent {
+    if (first.only == nil) != (second.only == nil) { return first.only == nil ? first : second }
+    return second.position < first.position ? second : first
   }
 }
 

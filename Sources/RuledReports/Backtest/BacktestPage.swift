@@ -117,7 +117,7 @@ package struct BacktestPage {
       let subjects = decision.elements("examples").filter { $0.word("kind") == kind }.map { example in
         let (subject, event) = (example.word("subject"), example.word("event"))
         let index = examples.firstIndex { $0.subject == subject && $0.event == event }
-        return index.map { "<a href=\"#event-\($0)\">\(subject.escapedForMarkup)</a>" } ?? code(subject)
+        return index.map { "<a href=\"#event-\($0)\">\(subject.escapedForPage)</a>" } ?? code(subject)
       }
       return subjects.isEmpty ? "" : element("p", class: "whom", "\(kind) for " + subjects.joined(separator: ", "))
     }.joined()
@@ -235,7 +235,7 @@ package struct BacktestPage {
     _ title: String, _ member: String, _ head: String, _ cells: (JSONValue) -> String
   ) -> String {
     let rows = report.elements(member).map { entry in
-      element("tr", cells(entry) + element("td", code(entry.word("explain", else: ""))))
+      element("tr", cells(entry) + element("td", code(entry.explanation)))
     }
     guard !rows.isEmpty else { return "" }
     return element("h2", text: title)
@@ -245,7 +245,7 @@ package struct BacktestPage {
   private var explainedExamples: String {
     let rows = examples.enumerated().map { index, example in
       let (before, after) = example.lines
-      let title = "\(code(example.subject)) \(example.type.escapedForMarkup) \(element("small", text: example.event))"
+      let title = "\(code(example.subject)) \(example.type.escapedForPage) \(element("small", text: example.event))"
       let sides = Self.side("before", before, other: after) + Self.side("after", after, other: before)
       // A browser opens a folded part when it follows a link into it.
       let target = "<span id=\"event-\(index)\"></span>"
@@ -260,7 +260,7 @@ package struct BacktestPage {
     let marks = LineDifferences(other)
     let html = lines.map { line in
       let line = marks.marked(line)
-      let parts = line.parts.map { $0.isMarked ? element("mark", text: $0.text) : $0.text.escapedForMarkup }
+      let parts = line.parts.map { $0.isMarked ? element("mark", text: $0.text) : $0.text.escapedForPage }
       // A line that is too long goes on below its beginning, not below the tree.
       return "<span class=\"line\" style=\"--in:\(line.indent)ch\">\(parts.joined())</span>"
     }

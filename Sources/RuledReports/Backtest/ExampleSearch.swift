@@ -40,7 +40,7 @@ package enum ExampleSearch {
         for example in examples.prefix(2) { add(example.word("subject"), example.word("event")) }
       }
     }
-    for subject in result.mostChanged { add(subject.subject, subject.event) }
+    for subject in result.mostChanged where subject.only == nil { add(subject.subject, subject.event) }
     return wanted
   }
 

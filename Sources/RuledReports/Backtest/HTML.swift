@@ -1,3 +1,5 @@
+internal import RuledCore
+
 /// The HTML of an element around other HTML.
 func element(_ name: String, class style: String = "", _ html: String) -> String {
   "<\(name)\(style.isEmpty ? "" : " class=\"\(style)\"")>\(html)</\(name)>"
@@ -5,7 +7,7 @@ func element(_ name: String, class style: String = "", _ html: String) -> String
 
 /// The HTML of an element around text.
 func element(_ name: String, class style: String = "", text: String) -> String {
-  element(name, class: style, text.escapedForMarkup)
+  element(name, class: style, text.escapedForPage)
 }
 
 func code(_ text: String) -> String { element("code", text: text) }
@@ -17,7 +19,7 @@ func bar(_ parts: [(name: String, count: Int)], label: String) -> String {
   let whole = parts.reduce(0) { $0 + $1.count }
   let about = parts.filter { $0.count > 0 }.map { "\(Figures.count($0.count)) \($0.name)" }.joined(separator: ", ")
   var svg = "<svg class=\"bar\" viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\""
-  svg += "\("\(label): \(about)".escapedForMarkup)\">\(element("title", text: about))"
+  svg += "\("\(label): \(about)".escapedForPage)\">\(element("title", text: about))"
   var left = 0.0
   for part in parts where part.count > 0 {
     // A part that is not empty is seen.
@@ -49,6 +51,9 @@ func bars(_ rows: some Collection<(name: String, before: Double, after: Double)>
 private func tenths(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }
 
 extension String {
+  /// The text for a page, where it must not steer its reader either.
+  var escapedForPage: String { printable.escapedForMarkup }
+
   /// The text for XML and HTML, in an element or a quoted attribute: characters with a meaning in markup are escaped, and those that XML forbids are
   /// U+FFFD.
   package var escapedForMarkup: String {

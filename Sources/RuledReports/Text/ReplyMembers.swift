@@ -32,7 +32,12 @@ extension JSONValue {
 
   /// Some of the members that a topic has on one side only, each with what happens to it.
   package var otherMembers: String {
-    elements("examples").map { "\($0.word("subject")) (\($0.word("kind")))" }.joined(separator: ", ")
+    elements("examples").map { "\($0.word("subject").quotedName) (\($0.word("kind")))" }.joined(separator: ", ")
+  }
+
+  /// The command that explains an event which came out differently, or the side on which alone it happened.
+  package var explanation: String {
+    member("only").map { "in the \($0.brief) alone" } ?? word("explain", else: "")
   }
 
   package var isContainer: Bool { objectValue != nil || arrayValue != nil }

@@ -91,7 +91,7 @@ struct BacktestText {
       if count["before"] != count["after"] { text += "\(noun): \(Self.beforeAndAfter(count))\n" }
     }
     for board in report.elements("boards") where board.count("changed") > 0 {
-      let name = "\(board.word("plugin"))/\(board.word("name"))".printable
+      let name = "\(board.word("plugin"))/\(board.word("name"))".quotedName
       text += "board \(style.cyan(name)): \(Figures.count(board.count("changed"), "other score"))\n"
     }
     for topic in report.elements("topics") where topic.isOtherTopic { text += describe(topic: topic) + "\n" }
@@ -101,13 +101,13 @@ struct BacktestText {
   private func describe(topic: JSONValue) -> String {
     var parts: [String] = []
     if topic.count("changed") > 0 {
-      parts.append("\(Figures.count(topic.count("changed"), "other member")), such as \(topic.otherMembers.printable)")
+      parts.append("\(Figures.count(topic.count("changed"), "other member")), such as \(topic.otherMembers)")
     }
     let publications = topic["publications"] ?? .null
     if publications["before"] != publications["after"] {
       parts.append("publications \(Self.beforeAndAfter(publications))")
     }
-    let name = "\(topic.word("plugin"))/\(topic.word("name"))".printable
+    let name = "\(topic.word("plugin"))/\(topic.word("name"))".quotedName
     return "topic \(style.cyan(name)): \(parts.joined(separator: "; "))"
   }
 
@@ -122,7 +122,7 @@ struct BacktestText {
   }
 
   private func describe(_ decision: JSONValue) -> String {
-    let name = "\(decision.word("plugin")).\(decision.word("key"))".printable
+    let name = "\(decision.word("plugin")).\(decision.word("key"))".quotedName
     let counts = ["equal", "changed", "new", "gone"].compactMap { kind -> String? in
       let count = decision.count(kind)
       return count > 0 ? "\(Figures.count(count)) \(kind)" : nil
@@ -134,7 +134,7 @@ struct BacktestText {
     }
     for kind in ["gone", "new"] {
       let examples = decision.elements("examples").filter { $0.word("kind") == kind }.prefix(4)
-      let subjects = examples.map { $0.word("subject").printable }
+      let subjects = examples.map { $0.word("subject").quotedName }
       if !subjects.isEmpty { text += style.dim("    \(kind) for \(subjects.joined(separator: ", "))") + "\n" }
     }
     return text
@@ -178,7 +178,7 @@ struct BacktestText {
     let changed = report.elements("effects").filter { $0["before"] != $0["after"] }
     return section("effects", ["EFFECT", "SINK", "PLUGIN", ">BEFORE", ">AFTER", ">"], changed) { effect in
       let (before, after) = (effect.count("before"), effect.count("after"))
-      return ["type", "sink", "plugin"].map { effect[$0]?.brief ?? "?" }
+      return ["type", "sink", "plugin"].map { effect.word($0).quotedName }
         + [Figures.count(before), Figures.count(after), Self.growth(before, after)]
     }
   }
@@ -187,7 +187,7 @@ struct BacktestText {
     let changed = report.elements("counters").filter { $0["before"] != $0["after"] }
     return section("counters", ["COUNTER", "LABELS", "PLUGIN", ">BEFORE", ">AFTER"], changed) { counter in
       let labels = counter["labels"]?.objectValue?.map { "\($0.name)=\($0.value.brief)" }.joined(separator: " ") ?? ""
-      return [counter.word("name"), labels, counter.word("plugin")]
+      return [counter.word("name").quotedName, labels, counter.word("plugin")]
         + ["before", "after"].map { counter[$0]?.text ?? "?" }
     }
   }
@@ -226,7 +226,7 @@ struct BacktestText {
   private var mostChanged: String {
     let most = Array(report.elements("most_changed").prefix(5))
     return section("changed most", ["SUBJECT", ">EVENTS", "EXPLAINED BY"], most) {
-      [$0.word("subject"), Figures.count($0.count("events")), $0.word("explain", else: "")]
+      [$0.word("subject").quotedName, Figures.count($0.count("events")), $0.explanation]
     }
   }
 

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledReplay
 internal import RuledReports
 
 enum ShadowCommand: Command {
@@ -37,21 +38,26 @@ enum ShadowCommand: Command {
     return environment.show(result, arguments) { text($0, environment.style) }
   }
 
-  /// How many changes of each decision are listed; `--json` has more.
-  private static let mostChanges = 3
+  /// How many changes of each decision and how many examples are listed; `--json` has more.
+  private static let (mostChanges, mostExamples) = (3, 3)
 
   private static func text(_ status: JSONValue, _ style: Style) -> String {
-    let outcomes = status.member("outcomes")
+    let outcomes = status.member("outcomes") ?? .null
+    let (events, equal) = (status.count("events"), outcomes.count("equal"))
     let subjects = Figures.count(status.count("subjects"), "subject")
     func word(_ name: String) -> String { status.word(name).printable }
     var text = "revision \(style.bold(word("candidate"))) since \(word("since")), on \(word("percent")) %\n"
     if let error = status.member("error") { text += style.red(error.brief.printable) + "\n" }
-    text += "\(Figures.count(status.count("events"), "event")) of \(subjects): "
-    text +=
-      "\(Figures.count(outcomes?.count("equal") ?? 0)) equal, \(Figures.count(outcomes?.count("changed") ?? 0)) changed, "
+    text += "\(Figures.count(events, "event")) of \(subjects): "
+    text += "\(Figures.count(equal)) equal, \(Figures.count(events - equal)) changed, "
     text += "\(Figures.count(status.count("skipped"), "subject")) skipped"
     if let behind = status["behind_s"]?.doubleValue { text += "; \(Figures.plain(behind)) s behind" }
     text += "\n"
+    let own = equal + outcomes.count("changed") - events
+    if own > 0 {
+      let further = Figures.count(own, "further event")
+      text += "\(further) \(own == 1 ? "happens" : "happen") in the shadow alone: messages and timers of its own\n"
+    }
     if status.count("redacted") > 0 {
       let events = Figures.count(status.count("redacted"), "event")
       text += style.yellow("\(events) had redacted values: they and what follows may differ for that") + "\n"
@@ -60,13 +66,35 @@ enum ShadowCommand: Command {
     where decision.differences > 0 {
       let name = "\(decision.word("plugin")).\(decision.word("key"))"
       text +=
-        "\n\(style.bold(name.printable))  \(decision.count("equal")) equal, \(decision.count("changed")) changed, "
+        "\n\(style.bold(name.quotedName))  \(decision.count("equal")) equal, \(decision.count("changed")) changed, "
       text += "\(decision.count("new")) new, \(decision.count("gone")) gone\n"
       for change in decision.elements("changes").prefix(mostChanges) {
         let (before, after) = (change["before"]?.text ?? "", change["after"]?.text ?? "")
         text += "  \(before.printable) → \(after.printable)  \(Figures.count(change.count("count")))\n"
       }
     }
+    let examples = status.elements("examples").suffix(mostExamples)
+    if !examples.isEmpty { text += "\n" + style.bold("examples") + "\n" }
+    for example in examples { text += describe(example, style) }
     return text + RunTimesTable.text(status, style)
+  }
+
+  private static func describe(_ example: JSONValue, _ style: Style) -> String {
+    let (subject, event) = (example.word("subject"), example.word("event"))
+    let sides = ["before", "after"].map { side in
+      example.member(side).map { OutcomeText($0, style: .plain).findings }
+    }
+    func line(_ side: [String]?, beside other: [String]?) -> String {
+      guard let side else { return "did not happen" }
+      let others = Set(other ?? [])
+      let text = (side.filter { !others.contains($0) } + side.filter(others.contains)).joined(separator: "; ")
+      if text.isEmpty { return "no decisions, no effects" }
+      return text.count > 200 ? text.prefix(199) + "…" : text
+    }
+    var text = "  \(style.cyan(subject.quotedName))  \(event.quotedName)\n"
+    text += "    live    \(line(sides[0], beside: sides[1]))\n    shadow  \(line(sides[1], beside: sides[0]))\n"
+    // Of an event that only one side has, 'explain' knows no difference.
+    if sides[1] != nil { text += "    \(Comparison.explainCommand(subject, event, "DIR"))\n" }
+    return text
   }
 }

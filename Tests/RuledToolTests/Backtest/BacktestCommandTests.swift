@@ -85,6 +85,22 @@ import Testing
     #expect(self.run().output.contains("no difference"))
   }
 
+  @Test func `names that others chose neither steer their reader nor pass for words of the report`() {
+    let first = "    state.count = (state.count or 0) + 1\n"
+    after.write(
+      "greeter/plugin.lua",
+      Self.plugin.replacing("hello", with: "hi").replacing(first, with: first + "topic.join(event.data.topic)\n"))
+    let line =
+      #"{"type":"app.launched","subject":"user:\u202e1","id":"q\u200bz","data":{"topic":"t: 3 other members, such as \u2066 (new)"}}"#
+    let run = run("--html", events("page.html"), lines: [line + "\n"])
+    let topic = #""greeter/t: 3 other members, such as \u{2066} (new)""#
+    #expect(run.output.contains(#"topic \#(topic): 1 other member, such as "user:\u{202e}1" (new)"#), "\(run.output)")
+    #expect(run.output.contains(#"rulectl explain $'user:\342\200\2561' $'q\342\200\213z' --rules "#), "\(run.output)")
+    let page = TemporaryFolder.read(events("page.html"))
+    #expect(page.contains(#"user:\u{202e}1"#) && page.contains(#"$'q\342\200\213z'"#))
+    #expect(page.withoutSteering == page)
+  }
+
   @Test func `counters are compared by name and labels`() {
     let first = "    state.count = (state.count or 0) + 1\n"
     before.write("greeter/plugin.lua", Self.plugin.replacing(first, with: first + "count('greeter.n', { p = 'a' })\n"))
@@ -138,6 +154,9 @@ import Testing
     let report = report(run("--json"))
     #expect(report["outcomes"] == ["equal": 25, "changed": 5])
     #expect(report["messages"] == ["before": 5, "after": 0])
+    let text = run("--html", events("page.html")).output
+    #expect(text.contains("  user:all       5  in the baseline alone\n"), "\(text)")
+    #expect(TemporaryFolder.read(events("page.html")).contains("<code>in the baseline alone</code>"))
   }
 
   @Test func `a gate names the exceeded limit`() {
