@@ -105,6 +105,7 @@ def test_a_shadow_that_cannot_keep_up_skips_subjects_and_counts_them(start):
     start_shadow(daemon, slow(2, 200_000))
     count = 0
     while daemon.shadow()["skipped"] == 0:
+        hurry(daemon.process.pid, "ruled-shadow")
         # The live rules go on, whatever the shadow does.
         assert all(outcome["decisions"]["numbered"]["number"] == 1 for outcome in send_batch(daemon, 200))
         count += 200
