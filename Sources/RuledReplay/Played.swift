@@ -15,8 +15,6 @@ package struct Played: Sendable {
   /// The digest of the topics that it joined and left; 0 if there are none.
   var memberships: UInt64 = 0
 
-  var publishes: Bool { !publications.isEmpty }
-
   package typealias RuleCost = EventRecorder.RuleCost
 
   package init(entry: JournalEntry, isRecorded: Bool, rules: [RuleCost] = [], counts: [EventRecorder.Count] = []) {

@@ -291,9 +291,7 @@ package final class World {
   ///
   /// If its sender's event came out as recorded, it waits even if the record has fewer such messages: those to a subject that was erased
   /// later are not in the record.
-  private func note(
-    _ message: CommitBatch.Message, isRecorded: (MessageText) -> Bool
-  ) throws(RequestError) {
+  private func note(_ message: CommitBatch.Message, isRecorded: (MessageText) -> Bool) throws(RequestError) {
     guard let stored = try evaluator.text(of: message), let text = reader.message(stored) else { return }
     let receiver = message.subject.text
     if let recorded {

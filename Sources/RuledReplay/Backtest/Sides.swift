@@ -141,7 +141,7 @@ package final class Sides {
   private func compare(_ before: [Played], _ after: [Played], recorded: JournalEntry?) {
     if before.isEmpty, after.isEmpty, recorded == nil { return }
     if !hasDifferentMembers { hasDifferentMembers = Self.memberships(before) != Self.memberships(after) }
-    if !hasPublished { hasPublished = before.contains(where: \.publishes) || after.contains(where: \.publishes) }
+    if !hasPublished { hasPublished = [before, after].joined().contains { !$0.publications.isEmpty } }
     if before.count == 1, after.count == 1, before[0].isRecorded, after[0].isRecorded {
       let comparison = comparison(of: before[0].entry.subject)
       comparison.add(recorded: recorded, baseline: before[0], candidate: after[0])

@@ -1,7 +1,7 @@
 import RuledCore
 import RuledStore
 
-/// What is under a key of one side of a backtest, in the form in which it is compared.
+/// A key of one side of a backtest and its value, in the form in which they are compared.
 protocol ComparedEntry: Equatable {
   /// Pairs it with an entry of the other side; the store's order is that of these keys.
   var key: [UInt8] { get }
