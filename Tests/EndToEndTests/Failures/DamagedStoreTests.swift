@@ -124,16 +124,16 @@ extension EndToEnd {
 
     @Test(arguments: [true, false])
     func `unreadable timers are retried with backoff, and the others fire`(isManual: Bool) throws {
-      let daemon = try RuledDaemon(rules: Self.rules, manualClock: isManual)
+      // No timer fires while the clock stands still.
+      let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
       var client = try daemon.client()
       for n in 0..<300 {
-        let data: JSONValue = ["mark": .string(Self.mark(n)), "after": .integer(isManual ? Int64(100 + n) : 2)]
+        let data: JSONValue = ["mark": .string(Self.mark(n)), "after": .integer(isManual ? Int64(100 + n) : 1)]
         try client.event("set", Self.key("t", n), data)
       }
       #expect(daemon.end(SIGTERM) == 0)
       let file = try Self.damage(Self.mark(150), in: "\(daemon.folder.path)/store").file
-      let due = time(nil) + 3
-      #expect(eventually { isManual || time(nil) >= due })
+      daemon.hasManualClock = isManual
       try daemon.start()
       client = try daemon.client()
       if isManual { _ = try client.call("clock", ["advance": "1d"]) }

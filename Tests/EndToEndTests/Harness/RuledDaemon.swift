@@ -8,7 +8,9 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
   let folder = TemporaryFolder()
   /// The process, 0 while there is none.
   private(set) var process: pid_t = 0
-  private var arguments: [String]
+  private var options: [String]
+  /// Whether the clock of its next start moves only when a test says so.
+  var hasManualClock: Bool
   /// Commands that a shell runs before it becomes the daemon, such as setting limits.
   private let preparation: String?
 
@@ -37,12 +39,12 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
     preparation: String? = nil
   ) throws {
     self.preparation = preparation
-    arguments = ["--rules", "\(folder.path)/rules", "--socket", "\(folder.path)/s"]
-    arguments += ["--store", store ?? "rocksdb:\(folder.path)/store"]
-    if manualClock { arguments += ["--clock", "manual"] }
+    hasManualClock = manualClock
+    options = ["--rules", "\(folder.path)/rules", "--socket", "\(folder.path)/s"]
+    options += ["--store", store ?? "rocksdb:\(folder.path)/store"]
     if let configuration {
       folder.replace("ruled.conf.lua", with: configuration)
-      arguments += ["--config", "\(folder.path)/ruled.conf.lua"]
+      options += ["--config", "\(folder.path)/ruled.conf.lua"]
     }
     mkdir("\(folder.path)/rules", 0o755)
     for (name, text) in rules { folder.replace("rules/\(name)", with: text) }
@@ -57,6 +59,8 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
       end(SIGKILL)
     }
   }
+
+  private var arguments: [String] { options + (hasManualClock ? ["--clock", "manual"] : []) }
 
   /// The path of its socket.
   var socket: String { "\(folder.path)/s" }
