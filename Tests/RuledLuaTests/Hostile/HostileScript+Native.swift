@@ -84,13 +84,13 @@ extension HostileScript {
       "a circle of __index, swallowed", [.instructions, .time],
       run: #"local a = {} setmetatable(a, { __index = a }) while true do pcall(function() return a.x end) end"#),
     HostileScript(
-      "concatenation of large strings", [.time, .memory],
+      "concatenation of large strings", [.time, .memory, .instructions],
       run: #"local s = ("x"):rep(1 << 20) while true do local x = s .. "y" end"#),
     HostileScript(
-      "comparison of large strings", .time,
+      "comparison of large strings", [.time, .instructions],
       run: #"local a, b = ("x"):rep(1 << 21), ("x"):rep(1 << 21) .. "y" while true do local x = a < b end"#),
     HostileScript(
-      "equality of large strings", .time,
+      "equality of large strings", [.time, .instructions],
       run: #"local a, b = ("x"):rep(1 << 21), "x" .. ("x"):rep((1 << 21) - 1) while true do local x = a == b end"#),
     HostileScript(
       "a large string as a key", [.time, .memory, .instructions],
@@ -100,7 +100,8 @@ extension HostileScript {
       "number from a large text", [.time, .instructions, .memory],
       run: #"local s = ("1"):rep(1 << 20) while true do tonumber(s) end"#),
     HostileScript(
-      "upper of large strings", [.time, .memory], run: #"local s = ("x"):rep(1 << 20) while true do s:upper() end"#),
+      "upper of large strings", [.time, .memory, .instructions],
+      run: #"local s = ("x"):rep(1 << 20) while true do s:upper() end"#),
     HostileScript(
       "utf8.len of large strings", [.time, .instructions],
       run: #"local s = ("x"):rep(1 << 22) while true do utf8.len(s) end"#),
@@ -114,13 +115,13 @@ extension HostileScript {
       "lower of large strings", [.time, .memory, .instructions],
       run: #"local s = ("É"):rep(1 << 18) while true do text.lower(s) end"#),
     HostileScript(
-      "json.decode for ever", [.time, .memory],
+      "json.decode for ever", [.time, .memory, .instructions],
       run: #"local s = "[" .. ("1,"):rep(100000) .. "1]" while true do json.decode(s) end"#),
     HostileScript(
-      "json.encode for ever", [.time, .memory],
+      "json.encode for ever", [.time, .memory, .instructions],
       run: #"local t = {} for i = 1, 10000 do t[i] = "x" end while true do json.encode(t) end"#),
     HostileScript(
-      "url.parse of large texts", [.time, .memory, .error],
+      "url.parse of large texts", [.time, .memory, .error, .instructions],
       run: #"local s = "https://x.example/?" .. ("a=1&"):rep(100000) while true do url.parse(s) end"#),
     HostileScript(
       "zones without end", [.time, .instructions, .error],
