@@ -179,7 +179,7 @@ let package = Package(
       ]),
     tests("RuledNodesTests", ["RuledNodes", "RuledCore", "RuledWire"]),
     tests("RuledDaemonTests", ["RuledDaemon", "RuledCore", "RuledDelivery", "RuledIO"]),
-    tests("RuledToolTests", ["RuledTool", "RuledReports", "RuledJSON", "TestSupport"]),
+    tests("RuledToolTests", ["RuledTool", "RuledReports", "RuledThreads", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),
     tests(
       "EndToEndTests",

@@ -14,24 +14,31 @@ package enum ServeCommand {
     let isService = SystemdNotifier.isService
     do throws(StartError) {
       let options = try ServeOptions(arguments)
-      if options.arguments.has("help") {
-        print(HelpText(program: nil, sharedOptions: ServeOptions.shared).command(ServeOptions.spec), terminator: "")
-        return 0
-      }
-      if options.arguments.has("version") {
-        print("ruled \(Version.current)")
-        return 0
-      }
-      try options.checkPurpose()
-      if options.arguments.has("check") { return try check(options) }
-      if options.arguments.has("salvage") { return try salvage(options) }
-      if let backup = options.arguments.value("restore") { return try restore(backup, options) }
-      if let store = options.arguments.value("import") { return try importStore(store, options) }
-      serve(try options.configuration(), options)
+      guard let code = try runPrinting(options) else { serve(try options.configuration(), options) }
+      try StartError.checkPrinted()
+      return code
     } catch {
       error.complain(as: "ruled")
       return error.exitCode(isService: isService)
     }
+  }
+
+  /// Does what the options ask for besides serving, and prints it; returns the exit code, nil if they ask for nothing.
+  private static func runPrinting(_ options: ServeOptions) throws(StartError) -> Int32? {
+    if options.arguments.has("help") {
+      print(HelpText(program: nil, sharedOptions: ServeOptions.shared).command(ServeOptions.spec), terminator: "")
+      return 0
+    }
+    if options.arguments.has("version") {
+      print("ruled \(Version.current)")
+      return 0
+    }
+    try options.checkPurpose()
+    if options.arguments.has("check") { return try check(options) }
+    if options.arguments.has("salvage") { return try salvage(options) }
+    if let backup = options.arguments.value("restore") { return try restore(backup, options) }
+    if let store = options.arguments.value("import") { return try importStore(store, options) }
+    return nil
   }
 
   /// Runs the daemon, and ends the process.

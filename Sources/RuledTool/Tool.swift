@@ -22,11 +22,15 @@ package struct Tool {
 
   /// Runs the command that `words`, the arguments after the program's name, call.
   package func run(_ words: [String], _ environment: ToolEnvironment) -> ExitCode {
-    defer {
+    defer { environment.errors.flush() }
+    do {
+      let code = try runCommand(words, environment)
+      try environment.output.finish()
+      return code
+    } catch {
       environment.output.flush()
-      environment.errors.flush()
+      return environment.report(error)
     }
-    do { return try runCommand(words, environment) } catch { return environment.report(error) }
   }
 
   private func runCommand(_ words: [String], _ environment: ToolEnvironment) throws -> ExitCode {

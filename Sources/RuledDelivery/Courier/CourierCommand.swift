@@ -29,6 +29,7 @@ package enum CourierCommand {
       let arguments = try parse(words)
       if arguments.has("help") {
         print(HelpText(program: nil, sharedOptions: shared).command(spec), terminator: "")
+        try StartError.checkPrinted()
         return 0
       }
       if arguments.has("version") {

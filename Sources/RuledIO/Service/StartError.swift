@@ -1,3 +1,4 @@
+import Glibc
 package import RuledCore
 
 package struct StartError: Error, CustomStringConvertible {
@@ -26,6 +27,12 @@ package struct StartError: Error, CustomStringConvertible {
 
   /// `EX_CONFIG` of sysexits.h.
   private static let configurationCode: Int32 = 78
+
+  /// Writes what `print` has left in its buffer; throws if that can't be written, as on a full disk.
+  package static func checkPrinted() throws(StartError) {
+    guard fflush(nil) != 0 else { return }
+    throw StartError("the output is not whole: it can't be written: \(String(cString: strerror(errno)))")
+  }
 
   /// Writes each line of the reason on standard error, after the program's name, unless nobody reads them within two seconds.
   package func complain(as program: String) {

@@ -44,7 +44,7 @@ enum LogCommand: Command {
         if let line = text(gap: gap) { environment.errors.write(line) }
       }
       for entry in entries { print(entry, asJSON: arguments.has("json"), environment) }
-      environment.output.flush()
+      try environment.output.finish()
       remaining -= entries.count
       after = max(after, answer.count("last"))
       if answer.member("next") != nil { continue }

@@ -37,7 +37,7 @@ enum WatchCommand: Command {
       else { continue }
       if method == "changed" { remaining -= 1 }
       print(method, params, asJSON: arguments.has("json"), environment)
-      environment.output.flush()
+      try environment.output.finish()
     }
     return .done
   }

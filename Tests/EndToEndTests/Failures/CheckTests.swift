@@ -129,6 +129,15 @@ extension EndToEnd {
       #expect(daemon.rival(store: "rocksdb:\(daemon.folder("other"))").code == 2)
     }
 
+    @Test(arguments: ["--check", "--help", "--version"])
+    func `output that can't be written fails the program`(option: String) {
+      let folder = TemporaryFolder()
+      folder.write("rules/p/plugin.lua", "plugin { name = \"p\", version = \"1\" }\n")
+      let words = "\(option) --store memory: --rules \(folder("rules")) --socket \(folder("s"))"
+      let (code, output) = Program.run("/bin/sh", ["-c", "'\(RuledDaemon.programs)/ruled' \(words) >/dev/full"])
+      #expect(code == 2 && output.contains("the output is not whole"), "\(code): \(output)")
+    }
+
     @Test(arguments: [
       ["--check", "--salvage"], ["--restore", "/none", "--import", "/none"], ["--check", "--hold-effects"],
     ])

@@ -2,9 +2,11 @@ import Glibc
 import RuledCore
 import RuledJSON
 import RuledReports
-import RuledTool
+import RuledThreads
 import TestSupport
 import Testing
+
+@testable import RuledTool
 
 /// What people see: tables, figures, trees.
 struct OutputTests {
@@ -23,6 +25,36 @@ struct OutputTests {
       #expect(output.text.contains(#"a\u009b31m\u202eb"#))
       #expect(try JSONValue(parsing: output.text) == value)
     }
+  }
+
+  @Test(arguments: [["--help"], ["manual", "--help"], ["--version"], ["completions", "bash"]])
+  func `Output that can't be written fails the command`(_ words: [String]) {
+    let errors = Output()
+    let full = open("/dev/full", O_WRONLY)
+    defer { close(full) }
+    let environment = ToolEnvironment(
+      input: Input(text: ""), output: Output(descriptor: full), errors: errors, variables: [:])
+    #expect(Tool().run(words, environment).rawValue == 2)
+    #expect(errors.text == "rulectl: the output is not whole: it can't be written: No space left on device\n")
+  }
+
+  @Test func `A slow reader of a pipe that does not block gets everything`() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+    let text = (0..<40_000).map { "line \($0)\n" }.joined()
+    let end = ends[1]
+    let writer = try Thread(name: "writer") {
+      let output = Output(descriptor: end)
+      output.write(text)
+      output.flush()
+      close(end)
+    }
+    let input = Input(descriptor: ends[0])
+    let read = try input.readAll()
+    writer.join()
+    close(ends[0])
+    #expect(read == Array(text.utf8))
   }
 
   @Test func `A byte order mark at the start of a file is skipped`() throws {
