@@ -2,12 +2,12 @@ package enum SecretFile {
   private static let maximumTokenBytes = 64 << 10
   private static let maximumSecretBytes = 16 << 10
 
-  /// The token in the first line of a file, without white space.
+  /// The token in the first line of a file, without the white space around it.
   package static func token(_ path: String) throws(RegularFile.Refusal) -> String {
     let bytes = ByteOrderMark.without(try RegularFile.read(path, limit: maximumTokenBytes))
-    let token = bytes.prefix { $0 != UInt8(ascii: "\n") }.filter { !isSpace($0) }
+    let token = bytes.prefix { $0 != UInt8(ascii: "\n") }.trimming(isSpace)
     guard !token.isEmpty else { throw RegularFile.Refusal("holds no token; write one line into it") }
-    return try printable(token[...], "token")
+    return try printable(token, "token")
   }
 
   /// A token of fewer bytes is weak.

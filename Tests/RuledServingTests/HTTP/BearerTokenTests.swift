@@ -28,13 +28,13 @@ import Testing
     let problem = try #require(token.problem)
     #expect(problem.contains("\(folder("token"))' holds no token"), "\(problem)")
     #expect(log.text.contains("holds no token; write one line into it"))
-    for content in ["sec\0nd\n", "\0\0\0"] {
+    for content in ["sec\0nd\n", "\0\0\0", " two words \n", "tab\tbed\n"] {
       folder.write("token", content)
       token.reread(log)
       #expect(token.problem?.contains("\(folder("token"))' holds no usable token, which is printable ASCII") == true)
       #expect(token.matches(authorization: "Bearer first"))
     }
-    folder.write("token", "\u{feff}first\n")
+    folder.write("token", "\u{feff} first \r\n")
     token.reread(log)
     #expect(token.problem == nil && token.matches(authorization: "Bearer first"))
   }
