@@ -8,7 +8,7 @@ final class EventLines: JournalSource, @unchecked Sendable {  // the thread that
   let first: UInt64 = 0
   let gaps: [JournalGap] = []
   let snapshots: [JournalSnapshot] = []
-  /// Whether the events come from standard input, which can't be read a second time.
+  /// Whether the events come from standard input or a pipe, which can't be read a second time.
   let isReadOnce: Bool
   private let path: String
   private let environment: ToolEnvironment
@@ -21,8 +21,8 @@ final class EventLines: JournalSource, @unchecked Sendable {  // the thread that
   init(_ path: String, _ environment: ToolEnvironment) throws(ToolError) {
     self.path = path
     self.environment = environment
-    isReadOnce = path == "-"
     input = try environment.open(path)
+    isReadOnce = path == "-" || input.size == nil
   }
 
   /// How much of the file was read, from 0 to 1; nil when its size is not known.
@@ -36,7 +36,8 @@ final class EventLines: JournalSource, @unchecked Sendable {  // the thread that
   /// Its time is the value of `now()`; an event without a time happens at the time of the event before it.
   func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
     do throws(ToolError) {
-      (input, line, time) = (try environment.open(path), 0, Timestamp(microseconds: 0))
+      if !isReadOnce { input = try environment.open(path) }
+      (line, time) = (0, Timestamp(microseconds: 0))
       while let text = try input.nextLine() {
         line += 1
         guard !Input.isBlank(text) else { continue }
@@ -75,6 +76,6 @@ final class EventLines: JournalSource, @unchecked Sendable {  // the thread that
   }
 
   private func error(_ what: String) -> ToolError {
-    ToolError("\(isReadOnce ? "standard input" : path):\(line): \(what)")
+    ToolError("\(path == "-" ? "standard input" : path):\(line): \(what)")
   }
 }

@@ -192,6 +192,19 @@ import Testing
     #expect(report["events"] == 5, "three launches and two messages")
   }
 
+  @Test func `a pipe is played as a file is, once`() throws {
+    let lines = (0..<4_000).map {
+      #"{"type":"app.launched","subject":"user:\#($0 % 50)","id":"e\#($0)","time":"2026-03-01T09:00:00Z"}"# + "\n"
+    }
+    let expected = run("--json", lines: lines).output
+    try #require(mkfifo(events("pipe"), 0o600) == 0)
+    let writer = Program.spawn(
+      "/bin/sh", ["-c", "exec cat '\(events("e.ndjson"))' >'\(events("pipe"))'"], output: "/dev/null")
+    let run = Run("backtest", after.path, "--baseline", before.path, "--events", events("pipe"), "--json")
+    #expect(Program.wait(writer) == 0)
+    #expect(run.output == expected, "\(run.errors)")
+  }
+
   @Test func `a sample has the same subjects each time, and a prefix only its own`() {
     let lines = (0..<400).map { "{\"type\":\"app.launched\",\"subject\":\"user:\($0)\",\"id\":\"e\($0)\"}\n" }
     let sample = report(run("--json", "--sample", "25%", lines: lines))
