@@ -33,7 +33,10 @@ package struct TraceTree {
   /// The tree; events whose cause the trace does not name stand beside it.
   package func nodes(type: String) -> [TreeNode] {
     let trace = outcome.elements("trace")
-    guard !trace.isEmpty else { return [TreeNode("\(type.printable): no rule listens to this event")] }
+    guard !trace.isEmpty else {
+      let reason = outcome == .null ? "the replay does not have this event" : "no rule listens to this event"
+      return [TreeNode("\(type.printable): \(reason)")]
+    }
     var events: [Event] = []
     for entry in trace {
       let type = entry.member("event")?.stringValue ?? type

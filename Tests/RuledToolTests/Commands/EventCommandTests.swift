@@ -147,6 +147,16 @@ struct ExplainCommandTests {
     ],
   ]
 
+  @Test func `A past event that its replay lacks is not said to be heard by no rule`() throws {
+    let daemon = try FakeDaemon { request in
+      [request.result(["event": ["type": "t"], "subject": "s", "outcome": .null, "differs": "it lacks a message"])]
+    }
+    defer { daemon.stop() }
+    let run = Run("explain", "s", "e", on: daemon)
+    #expect(run.output.contains("t: the replay does not have this event"), "\(run.output) \(run.errors)")
+    #expect(run.output.contains("this is not what was recorded: it lacks a message"))
+  }
+
   @Test func `The trace is a tree of events, plugins and rules`() throws {
     let daemon = try FakeDaemon(result: Self.outcome)
     defer { daemon.stop() }
