@@ -15,7 +15,7 @@ import Testing
     rule "t" { on = "x", priority = -1, run = function(event, state)
       local secret = state.secret
       send("to:" .. secret, "told") timer.set(secret, now() + 1, "late") once(secret) topic.join(secret)
-      count("p.n", { a = secret }) board.set(secret, 7) publish(secret, "news", {}, { except = secret })
+      count("p.n", { a = secret }) count("p." .. secret) board.set(secret, 7) publish(secret, "news", {}, { except = secret })
       state[secret] = state.list[1]["n." .. secret .. "[5]"]
       raise("told." .. secret) raise("heard." .. secret) raise("plain") send("b", "told." .. secret)
     end }
@@ -43,6 +43,9 @@ import Testing
     let sends: JSONValue = isAdmin ? ["told to to:topsecret", "told.topsecret to b"] : ["told to …", "… to …"]
     #expect(entry?["sends"] == sends, "\(entry ?? .null)")
     #expect(entry?["raised"] == (isAdmin ? ["told.topsecret", "heard.topsecret", "plain"] : ["…", "…", "plain"]))
+    #expect(
+      entry?["counts"] == (isAdmin ? [#"p.n {"a":"topsecret"}"#, "p.topsecret {}"] : ["p.n …", "… …"]),
+      "\(entry?["counts"] ?? .null)")
     #expect(entry?["writes"] == [isAdmin ? "state.topsecret" : "state.…"])
     #expect(
       entry?["reads"]?.arrayValue?.last == (isAdmin ? "state.list[1].n.topsecret[5]" : "state.list[1].….…[…]"))

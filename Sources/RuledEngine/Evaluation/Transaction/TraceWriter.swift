@@ -217,7 +217,7 @@ final class TraceWriter {
         let time = value(Timestamp(seconds: due).rfc3339)
         add("timers", "\(value(name)): \(word(type.text, of: plugin)) at \(time)\(repeats)")
       case .cancelTimer(let name): add("timers", "\(value(name)): cancelled")
-      case .count(let name, let labels, _, _): add("counts", "\(name.text) \(value(labels))")
+      case .count(let name, let labels, _, _): add("counts", "\(word(name.text, of: plugin)) \(value(labels))")
       case .once(let key, _): add("once", value(key))
       case .place(let board, let placing, _):
         add("places", "\(value(board)): \(value(Self.text(placing)))")
