@@ -104,6 +104,20 @@ import Testing
     #expect(try StoreListing.subjects(engine.local.context, prefix: "", after: nil, limit: 9).subjects == ["user:1"])
   }
 
+  @Test func `pages of subjects without a state are short, and have all of them`() throws {
+    let engine = try Engine(["p": "rule 'r' { on = 'r', run = function() topic.join('a') end }"])
+    let subjects = (1_000..<1_600).map { "user:\($0)" }
+    for subject in subjects { try engine.send("r", to: subject) }
+    var (found, after): ([String], String?) = ([], nil)
+    repeat {
+      let page = try StoreListing.subjects(engine.local.context, prefix: "user:", after: after, limit: 1_000)
+      #expect(page.subjects.count <= StoreListing.mostWithoutState)
+      found += page.subjects
+      after = page.next
+    } while after != nil
+    #expect(found == subjects)
+  }
+
   @Test func `topics are listed by name with their members and the publications under way`() throws {
     let engine = try Engine(["p": Self.news])
     for n in 1...3 { try engine.send("join", ["topic": .string("t\(n)")], to: "user:\(n)") }

@@ -4,9 +4,13 @@ package import RuledStore
 
 /// Lists over all subjects, read from the durable data.
 package enum StoreListing {
+  /// How many subjects without a state a page looks through, as each takes as long as a hundred with one.
+  static let mostWithoutState = 256
+
   /// The subjects with stored data, in byte order, after `after`; at most `limit`, and where to continue.
   ///
-  /// Subjects in a damaged range of the store are missing, which the damage report shows. A subject of which only some data can't be read is listed.
+  /// A page may end before it has `limit` subjects. Subjects in a damaged range of the store are missing, which the damage report shows. A subject of
+  /// which only some data can't be read is listed.
   package static func subjects(
     _ context: EngineContext, prefix: String, after: String?, limit: Int
   ) throws(RequestError) -> (subjects: [String], next: String?) {
@@ -14,30 +18,38 @@ package enum StoreListing {
     let start = previous.map { prefix.lexicographicallyPrecedes($0) ? $0 : prefix } ?? prefix
     let end = StoreKey.upperBound(StoreKey.prefix(.record) + prefix)
     var found: [String] = []
+    var last: String?
+    var withoutState = 0
     var more = false
     do throws(StoreError) {
       try context.scan(from: StoreKey.prefix(.record) + start, to: end, of: .record) { key, value in
         guard case .record(let subject)? = try? ParsedKey(key) else { return true }
         if let previous, subject.elementsEqual(previous) { return true }
-        guard isFound(context, subject, value, at: key) else { return true }
-        if found.count == limit {
-          more = true
-          return false
+        let hasState = hasState(context, subject, value, at: key)
+        if !hasState { withoutState += 1 }
+        more = withoutState > mostWithoutState
+        if !more, hasState || hasOtherData(context, subject) {
+          more = found.count == limit
+          if !more { found.append(subject.text) }
         }
-        found.append(subject.text)
-        return true
+        if !more { last = subject.text }
+        return !more
       }
     } catch { throw error.requestError }
-    return (found, more ? found.last : nil)
+    return (found, more ? last : nil)
   }
 
-  private static func isFound(
+  /// Whether a plugin has a state of the subject, or its record can't be read.
+  private static func hasState(
     _ context: EngineContext, _ subject: ByteView, _ record: ByteView, at key: ByteView
   ) -> Bool {
-    do throws(StoreError) { if try SubjectRecordView(record).hasPlugins { return true } } catch {
+    do throws(StoreError) { return try SubjectRecordView(record).hasPlugins } catch {
       context.noteDamage(key, of: Array(subject), error, malformed: true)
       return true
     }
+  }
+
+  private static func hasOtherData(_ context: EngineContext, _ subject: ByteView) -> Bool {
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .place, .membership] {
       let prefix = StoreKey.prefix(kind, of: subject)
       var any = false
