@@ -26,6 +26,8 @@ package final class Connection {
   package var tag = 0
   /// Its permit among all connections; nil if these are not counted.
   package let permit: ConnectionPermit?
+  /// A number that stands for the permit's owner; 0 without a permit.
+  package let owner: UInt32
 
   package let table: ConnectionTable
   let descriptor: Int32
@@ -59,7 +61,7 @@ package final class Connection {
   var sent = 0
   private var outputMemory: OutputMemory
   /// Whether the client can no longer be written to.
-  var outputBroken = false
+  package private(set) var outputBroken = false
   /// Whether the socket took less than there was.
   package internal(set) var isBlocked = false
   /// When output last made progress, in the loop's milliseconds.
@@ -70,6 +72,7 @@ package final class Connection {
   ) throws(SystemError) {
     self.descriptor = descriptor
     self.permit = permit
+    owner = permit?.ownerNumber ?? 0
     self.token = token
     self.table = table
     outputMemory = OutputMemory(table.limits.outputMemory)
@@ -91,6 +94,9 @@ package final class Connection {
 
   /// Whether no replies can be read any more, as the client has closed its socket, and not only its own side of it.
   package var isAbandoned: Bool { !isOpen || inputEnded && SystemCalls.hasHungUp(descriptor) }
+
+  /// Notices that the client has closed its socket, and not only its own side of it, before anything is written to it.
+  package func noticeHangUp() { if isOpen, !outputBroken, SystemCalls.hasHungUp(descriptor) { breakOutput() } }
 
   /// The supplementary groups of the peer.
   package var peerGroups: [UInt32] { isOpen ? PeerCredentials.groups(of: descriptor) : [] }
@@ -401,6 +407,7 @@ package final class Connection {
   ///
   /// The requests that it has sent are still executed.
   func breakOutput() {
+    if !outputBroken { table.handler?.noteOutputEnd(on: self) }
     outputBroken = true
     if let output { table.pool.reclaim(output) }
     output = nil

@@ -20,6 +20,9 @@ package protocol ConnectionHandler: AnyObject {
   /// The client has ended its side, or the connection: it sends nothing more. Lines that came before may still be delivered.
   func noteInputEnd(on connection: Connection)
 
+  /// The client can't be written to any more: it reads no further reply. Lines that came before may still be delivered.
+  func noteOutputEnd(on connection: Connection)
+
   /// The connection closes, as it has more unsent output than memory is left for.
   func reportUnreadOutput(on connection: Connection)
 
@@ -29,4 +32,5 @@ package protocol ConnectionHandler: AnyObject {
 
 extension ConnectionHandler {
   package func noteInputEnd(on connection: Connection) {}
+  package func noteOutputEnd(on connection: Connection) {}
 }

@@ -15,6 +15,15 @@ package final class ConnectionPermits: Sendable {
     /// The clients of another node.
     case node(String)
 
+    /// A number that stands for the owner.
+    fileprivate var number: UInt32 {
+      switch self {
+      case .user(let number): number
+      case .network: .max
+      case .node(let name): UInt32(truncatingIfNeeded: name.hashValue) | 1 << 31
+      }
+    }
+
     /// The owner as the log names it.
     package var description: String {
       switch self {
@@ -121,6 +130,8 @@ package final class ConnectionPermits: Sendable {
 /// The permit of one connection, until it is released.
 package final class ConnectionPermit: Sendable {
   let owner: ConnectionPermits.Owner
+  /// A number that stands for the owner.
+  package let ownerNumber: UInt32
   private let permits: ConnectionPermits
   /// Since when the connection has been idle, in milliseconds of the loops' clock; the largest number while it is not.
   private let since: Atomic<UInt64>
@@ -130,6 +141,7 @@ package final class ConnectionPermit: Sendable {
 
   fileprivate init(of owner: ConnectionPermits.Owner, in permits: ConnectionPermits, now: UInt64) {
     self.owner = owner
+    ownerNumber = owner.number
     self.permits = permits
     since = Atomic(now)
   }

@@ -205,7 +205,8 @@ final class HTTPConnection {
   }
 
   private func beginExchange() {
-    let exchange = HTTPExchange(table.server.nextToken(), reader, connection: number, peer: peer)
+    let exchange = HTTPExchange(
+      table.server.nextToken(), reader, connection: number, peer: peer, owner: permit?.ownerNumber ?? 0)
     reader.reset()
     requestStart = table.loop.now
     self.exchange = exchange

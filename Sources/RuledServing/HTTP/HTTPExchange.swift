@@ -8,6 +8,8 @@ final class HTTPExchange: Sendable {
   let token: UInt64
   let connection: UInt64
   let peer: ClientAccess
+  /// A number that stands for the owner of its connection.
+  let owner: UInt32
   let head: HTTPRequestHead
   /// The body, empty when it was too large; it does not change any more.
   let body: ByteBuffer
@@ -16,10 +18,11 @@ final class HTTPExchange: Sendable {
   private let administrates = Atomic(false)
   private let abandoned = Atomic(false)
 
-  init(_ token: UInt64, _ reader: HTTPRequestReader, connection: UInt64, peer: ClientAccess) {
+  init(_ token: UInt64, _ reader: HTTPRequestReader, connection: UInt64, peer: ClientAccess, owner: UInt32 = 0) {
     self.token = token
     self.connection = connection
     self.peer = peer
+    self.owner = owner
     head = reader.head
     body = reader.body
     isTooLarge = reader.isTooLarge

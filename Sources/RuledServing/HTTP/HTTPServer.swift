@@ -160,7 +160,7 @@ final class HTTPServer: WebServer {
     for (index, request) in zip(indices, requests) {
       let target = ReplyTarget(
         .http, connection: exchange.token, batch: 1, slot: index, isAdmin: exchange.isOfAdmin,
-        mayReadStates: exchange.peer.mayReadStates)
+        mayReadStates: exchange.peer.mayReadStates, owner: exchange.owner)
       request.text.withView { bundle.add($0, to: target) }
     }
     if !services.workers[worker].send(.requests(bundle)) { finish(exchange.token, Self.shuttingDown) }

@@ -20,7 +20,7 @@ extension HTTPServer {
     let token = exchange.token
     register(exchange)
     let isSent = services.workers[worker].send(
-      .evaluate { [self] evaluator in finish(token, evaluator.callWebHandler(of: host, request)) })
+      .callHandler { [self] evaluator in finish(token, evaluator.callWebHandler(of: host, request)) })
     if !isSent { finish(token, Self.shuttingDown) }
   }
 

@@ -6,7 +6,7 @@ struct ReplyTarget: Sendable {
   }
 
   /// A connection among those of all workers, or an HTTP exchange.
-  struct Client: Hashable {
+  struct Client: Hashable, Sendable {
     let receiver: Receiver
     let connection: UInt64
   }
@@ -21,12 +21,14 @@ struct ReplyTarget: Sendable {
   let isAdmin: Bool
   /// Whether an explanation may have the values that rules read, as the client may call `state`.
   let mayReadStates: Bool
+  /// A number that stands for the owner of the connection, as owners take turns, however many connections each has.
+  let owner: UInt32
 
   var client: Client { Client(receiver: receiver, connection: connection) }
 
   init(
     _ receiver: Receiver, connection: UInt64, batch: UInt64 = 0, slot: Int = 0, isAdmin: Bool,
-    mayReadStates: Bool? = nil
+    mayReadStates: Bool? = nil, owner: UInt32 = 0
   ) {
     self.receiver = receiver
     self.connection = connection
@@ -34,5 +36,6 @@ struct ReplyTarget: Sendable {
     self.slot = slot
     self.isAdmin = isAdmin
     self.mayReadStates = mayReadStates ?? isAdmin
+    self.owner = owner
   }
 }

@@ -17,6 +17,8 @@ enum WorkerMessage: Sendable {
   /// The cascade that a reply waits for has ended, or can't be waited for any longer.
   case cascadeEnded(UInt64, isWhole: Bool)
   case evaluate(@Sendable (Evaluator) -> Void)
+  /// Call the handler of a site: in its turn, as visitors send as many requests as they like.
+  case callHandler(@Sendable (Evaluator) -> Void)
   /// Fire a timer of one of your subjects; the cascade ends once that is durable.
   case fire(DueTimer, Cascade)
   /// Apply the messages of an earlier process from the store: their number by plugin.

@@ -47,6 +47,7 @@ final class Services: Sendable {
   var areEffectsHeld: Bool { effectsAreHeld.load(ordering: .acquiring) }
   /// The number of requests in flight: received and not answered.
   let inFlight = Atomic<Int>(0)
+  let gone = GoneClients()
   /// The memory of incomplete long lines of all workers.
   let lineMemory: MemoryBudget
   /// The memory of unsent replies of all workers' connections.

@@ -178,12 +178,14 @@ final class RequestBatches {
 
   private func executeTurn(of batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
     batch.isScheduled = true
+    connection(of: batch)?.noticeHangUp()
     // Once all of it is forwarded, the connection's lines may be held for another batch.
     let pausesLines = !batch.isForwarded
     let hasTurn = batch.forEachOfTurn(on: worker.index) { text, index in
       let whole = batch.target
       let target = ReplyTarget(
-        whole.receiver, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
+        whole.receiver, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin,
+        owner: whole.owner)
       guard batch.isFull else { return worker.routeElement(text, target) }
       text.withView { worker.refuseRequest($0, target) }
       return 0

@@ -47,7 +47,8 @@ final class Router: ConnectionHandler {
     switch parser.parseRequest(line, readable: line.count + LineFramer.padding) {
     case .batch where isTurnOver: worker.wait(for: line, to: target, isLine: true)
     case .single(.request(let request)):
-      if isTurnOver, Self.isAboutSubject(request.method) { return worker.wait(for: line, to: target, isLine: true) }
+      if isTurnOver { return worker.wait(for: line, to: target, isLine: true) }
+      guard !connection.outputBroken || !Worker.isRead(request) else { return }
       countRequest(on: connection)
       route(request, text: line, target: target)
     case .single(.invalid(let id, let error)): worker.replies.sendError(error, id: id, on: connection)
@@ -83,6 +84,10 @@ final class Router: ConnectionHandler {
     services.refusals.noteUnread(connection.unsent)
   }
 
+  func noteOutputEnd(on connection: Connection) {
+    services.gone.insert(ReplyTarget.Client(receiver: .worker(index), connection: connection.token.raw))
+  }
+
   func noteInputEnd(on connection: Connection) { worker.endWaits(of: connection.token.raw) }
 
   /// Counts a request that will be answered.
@@ -100,7 +105,8 @@ final class Router: ConnectionHandler {
     if connection.tag >> 1 != generation {
       connection.tag = generation << 1 | (services.isAdmin(connection) ? 1 : 0)
     }
-    return ReplyTarget(.worker(index), connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
+    return ReplyTarget(
+      .worker(index), connection: connection.token.raw, isAdmin: connection.tag & 1 == 1, owner: connection.owner)
   }
 
   /// The hash of the subject of the line's one event, or nil if only parsing can tell.

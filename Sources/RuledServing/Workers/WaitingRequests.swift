@@ -8,6 +8,7 @@ final class WaitingRequests {
   /// The requests of one client.
   final class Queue {
     let client: ReplyTarget.Client
+    fileprivate let owner: UInt32
     private(set) var bundle = TextBundle()
     /// The number of the bundle's requests that are executed.
     var executed = 0
@@ -16,7 +17,7 @@ final class WaitingRequests {
     /// The large replies since the client's last requests came, as a client that sends more has read the earlier ones.
     var largeReplies = LargeReplies()
 
-    fileprivate init(_ client: ReplyTarget.Client) { self.client = client }
+    fileprivate init(_ target: ReplyTarget) { (client, owner) = (target.client, target.owner) }
 
     /// The number of texts that are requests of this worker.
     var count: Int { bundle.texts.count - (endsWithLine ? 1 : 0) }
@@ -31,8 +32,10 @@ final class WaitingRequests {
   }
 
   private var queues: [ReplyTarget.Client: Queue] = [:]
-  /// The clients in the order of their turns.
-  private var order: [ReplyTarget.Client] = []
+  /// The clients of each owner, in the order of their turns.
+  private var clients: [UInt32: [ReplyTarget.Client]] = [:]
+  /// The owners in the order of their turns, so that one with many connections has no more turns than others.
+  private var order: [UInt32] = []
 
   var isEmpty: Bool { queues.isEmpty }
 
@@ -45,11 +48,8 @@ final class WaitingRequests {
     _ text: ByteView, to target: ReplyTarget, subject: UInt64, isLine: Bool, after largeReplies: LargeReplies
   ) -> Bool {
     let known = queues[target.client]
-    let queue = known ?? Queue(target.client)
-    if known == nil {
-      queues[target.client] = queue
-      order.append(target.client)
-    }
+    let queue = known ?? Queue(target)
+    if known == nil { append(queue) }
     queue.bundle.add(text, to: target, subject: subject)
     queue.endsWithLine = isLine
     queue.largeReplies = largeReplies
@@ -57,12 +57,23 @@ final class WaitingRequests {
   }
 
   /// Removes the client whose turn it is; it comes back with `putBack` or another request.
-  func removeNext() -> Queue? { order.isEmpty ? nil : queues.removeValue(forKey: order.removeFirst()) }
+  func removeNext() -> Queue? {
+    guard !order.isEmpty else { return nil }
+    let owner = order.removeFirst()
+    guard let client = clients[owner]?.removeFirst() else { return nil }
+    if clients[owner]?.isEmpty == true { clients[owner] = nil } else { order.append(owner) }
+    return queues.removeValue(forKey: client)
+  }
 
   /// Returns a client with requests left, for its next turn.
   func putBack(_ queue: Queue) {
     queue.dropExecuted()
+    append(queue)
+  }
+
+  private func append(_ queue: Queue) {
     queues[queue.client] = queue
-    order.append(queue.client)
+    if clients[queue.owner] == nil { order.append(queue.owner) }
+    clients[queue.owner, default: []].append(queue.client)
   }
 }

@@ -12,7 +12,7 @@ extension Worker {
     let requests = bundle.texts
     var executed = 0
     var large = LargeReplies()
-    if waiting.isEmpty {
+    if waiting.isEmpty, !isTurnOver {
       noteStart()
       executed = executeSome(requests[...], in: bundle, until: turnEnd, &large)
     }
@@ -23,13 +23,20 @@ extension Worker {
   }
 
   /// Executes requests of a bundle until the time `end`, one at least; returns the index of the first one that is left.
+  ///
+  /// `dropsReads` leaves out those whose replies nobody reads any more.
   private func executeSome(
-    _ requests: ArraySlice<TextBundle.Text>, in bundle: TextBundle, until end: UInt64, _ large: inout LargeReplies
+    _ requests: ArraySlice<TextBundle.Text>, in bundle: TextBundle, until end: UInt64, _ large: inout LargeReplies,
+    dropsReads: Bool = false
   ) -> Int {
     for index in requests.indices {
       evaluator.prefetchSubjects(after: index, of: requests.endIndex) { requests[$0].subject }
       let request = requests[index]
       let text = bundle.bytes(of: request)
+      if dropsReads, isRead(text, request.target) {
+        replies.sendNothing(to: request.target)
+        continue
+      }
       if large.areTooMany(for: request.target) {
         refuseRequest(text, request.target)
       } else {
@@ -66,10 +73,12 @@ extension Worker {
     repeat {
       guard let queue = waiting.removeNext() else { break }
       let bundle = queue.bundle
+      connection(of: queue.client)?.noticeHangUp()
       if queue.executed < queue.count {
         let end = min(turnEnd, EngineClock.coarse + RequestTurn.nanoseconds)
         queue.executed = executeSome(
-          bundle.texts[queue.executed..<queue.count], in: bundle, until: end, &queue.largeReplies)
+          bundle.texts[queue.executed..<queue.count], in: bundle, until: end, &queue.largeReplies,
+          dropsReads: isGone(queue.client))
       }
       if queue.executed < queue.count {
         waiting.putBack(queue)
@@ -87,6 +96,29 @@ extension Worker {
   /// The connection of a client, if it is one of this worker's.
   private func connection(of client: ReplyTarget.Client) -> Connection? {
     client.receiver == .worker(index) ? table[ConnectionToken(raw: client.connection)] : nil
+  }
+
+  /// Whether nobody reads the replies to a client any more.
+  private func isGone(_ client: ReplyTarget.Client) -> Bool {
+    switch client.receiver {
+    case .worker(index): connection(of: client)?.outputBroken ?? true
+    case .worker: services.gone.contains(client)
+    case .http: services.web.withLock { $0 }?.isAwaited(client.connection) != true
+    }
+  }
+
+  private func isRead(_ text: ByteView, _ target: ReplyTarget) -> Bool {
+    guard case .single(.request(let request)) = parser(for: target).parseRequest(text) else { return false }
+    return Self.isRead(request)
+  }
+
+  /// Whether a request commits nothing, so that it is in vain once its client has gone.
+  static func isRead(_ request: RequestView) -> Bool {
+    switch request.method {
+    case .health, .rules: true
+    case .event: request.params?.member("dryrun")?.isKind(.true) == true
+    default: showsState(request.method)
+    }
   }
 
   /// Refuses a request whose client gets too many replies at once.
@@ -121,6 +153,10 @@ extension Worker {
   func routeElement(_ text: [UInt8], _ target: ReplyTarget) -> Int {
     text.withView { text in
       guard case .single(.request(let request)) = parser.parseRequest(text) else { return 0 }
+      if Self.isRead(request), isGone(target.client) {
+        replies.sendNothing(to: target)
+        return 0
+      }
       return router.route(request, text: text, target: target)
     }
   }

@@ -56,6 +56,8 @@ final class Worker {
   var outgoing: [[CommitBatch.Message]]
   /// The timers that fire next.
   private var dueTimers: [(timer: DueTimer, cascade: Cascade)] = []
+  /// The calls of sites' handlers that come next.
+  private var handlerCalls: [(Evaluator) -> Void] = []
   /// The numbers of the publications that this tick's commits have brought.
   var published: [UInt64] = []
 
@@ -122,23 +124,24 @@ final class Worker {
     executeWaitingRequests()
     router.executeOwnRequests()
     turnEnd = 0
-    fireTimers()
+    runSome(&handlerCalls, for: RequestTurn.waitingNanoseconds) { $0(evaluator) }
+    runSome(&dueTimers, for: inbox.timeSlice) { fire($0.timer, $0.cascade) }
     commitTick()
     if index == Self.publisher { bringPublications() }
     applyMessages()
   }
 
-  /// Fires due timers for as long as messages are applied in a tick.
-  private func fireTimers() {
-    guard !dueTimers.isEmpty else { return }
-    let end = EngineClock.monotonic + inbox.timeSlice
+  /// Runs some of the work that waits, one piece at least, for as many `nanoseconds`; the rest is for the next tick.
+  private func runSome<Work>(_ work: inout [Work], for nanoseconds: UInt64, _ body: (Work) -> Void) {
+    guard !work.isEmpty else { return }
+    let end = EngineClock.monotonic + nanoseconds
     var count = 0
     repeat {
-      fire(dueTimers[count].timer, dueTimers[count].cascade)
+      body(work[count])
       count += 1
-    } while count < dueTimers.count && EngineClock.monotonic < end
-    dueTimers.removeFirst(count)
-    if !dueTimers.isEmpty { loop.onNextTick {} }
+    } while count < work.count && EngineClock.monotonic < end
+    work.removeFirst(count)
+    if !work.isEmpty { loop.onNextTick {} }
   }
 
   /// The worker that brings publications to the members of their topics.
@@ -193,6 +196,7 @@ final class Worker {
     case .published(let numbers): evaluator.publications.noteMore(numbers)
     case .cascadeEnded(let key, let isWhole): sendReply(awaitingCascade: key, isWhole: isWhole)
     case .evaluate(let body): body(evaluator)
+    case .callHandler(let body): handlerCalls.append(body)
     case .fire(let timer, let cascade): dueTimers.append((timer, cascade))
     case .resumeMessages(let found): inbox.begin(found)
     case .retryParked: retryParked()
@@ -213,6 +217,7 @@ final class Worker {
 
   var isIdle: Bool {
     evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty && dueTimers.isEmpty && waiting.isEmpty
+      && handlerCalls.isEmpty
   }
 
   func updateFigures() {

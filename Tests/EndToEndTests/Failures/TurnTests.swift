@@ -59,6 +59,34 @@ extension EndToEnd {
       #expect(try other.call("state", ["subject": "a"])["plugins"]?["p"]?["last"] == last)
     }
 
+    @Test(arguments: [1, 2], ["lines", "a batch"])
+    func `of a client that has gone, events are executed, and queries are not`(workers: Int, form: String) throws {
+      let daemon = try RuledDaemon(rules: Self.rules, configuration: "workers = \(workers)")
+      let other = try daemon.client()
+      let count = 2_000
+      let queries = (1...count).map {
+        Self.request("queries", $0).replacing("\"a\"", with: "\"a\($0 % 50)\"")
+      }
+      let last = Self.request("events", 1).replacing("slow", with: "quick")
+      do {
+        let client = try daemon.client()
+        if form == "lines" {
+          client.send((queries + [last]).map { $0 + "\n" }.joined())
+        } else {
+          client.send(
+            "[\((queries + [last]).joined(separator: ","))]\n" + last.replacing("\"a\"", with: "\"b\"") + "\n")
+        }
+      }
+      #expect(try eventually { try other.reply("state", ["subject": "a"])["result"]?["version"] == 1 })
+      let reader = try daemon.client()
+      reader.send("GET /metrics HTTP/1.1\r\nHost: ruled\r\nConnection: close\r\n\r\n")
+      var executed: Int?
+      while let line = reader.line() {
+        if line.hasPrefix("ruled_queries_total ") { executed = Int(line.dropFirst(20)) }
+      }
+      #expect(try #require(executed) < count)
+    }
+
     @Test(arguments: [1, 2]) func `lines and batches of slow requests keep their order`(workers: Int) throws {
       let daemon = try RuledDaemon(rules: Self.rules, configuration: "workers = \(workers)")
       let client = try daemon.client()
