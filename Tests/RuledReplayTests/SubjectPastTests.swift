@@ -35,15 +35,15 @@ import Testing
       try engine.commit()
     }
     try go("first", tells: false)
-    try go("second", tells: true)
+    for id in ["second", "and", "more"] { try go(id, tells: true) }
     let base = try engine.store.copy()
     let snapshot = JournalSnapshot(sequence: UInt64(engine.entries.count), at: engine.now, path: "")
     try go("third", tells: false)
     try engine.deliver(to: "s")
     try engine.advance(microseconds: 5_000_000, &random)
     try go("fourth", tells: false)
-    let entries = Array(engine.entries.dropFirst(2))
-    #expect(entries.map(\.origin) == [.client, .message, .timer, .client])
+    let entries = Array(engine.entries.dropFirst(4))
+    #expect(entries.map(\.origin) == [.client, .message, .message, .message, .timer, .client])
 
     let past = SubjectPast(
       of: "s", in: ListedJournal(entries: entries, snapshots: [snapshot]), configuration: .init(), lua: LuaWorker(),
