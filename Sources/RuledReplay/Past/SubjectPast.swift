@@ -178,9 +178,10 @@ package final class SubjectPast {
   /// A world in which the entries were replayed; `next` is the entry that will follow.
   private func replay(_ entries: [JournalEntry], before next: JournalEntry? = nil) throws(RequestError) -> World {
     guard let last = next ?? entries.last else { throw notFound(.time(Timestamp(microseconds: 0))) }
-    let (store, first) = try base(of: entries + (next.map { [$0] } ?? []))
+    let all = entries + (next.map { [$0] } ?? [])
+    let (store, first) = try base(of: all)
     // The next entry is among them: a message to itself that waits in the base is played then, not before.
-    var history = RecordedHistory(entries[min(first, entries.count)...] + (next.map { [$0] } ?? []))
+    var history = RecordedHistory(all[min(first, entries.count)...])
     history.isPlayed = { [subject] in $0 == subject }
     let start = entries[min(first, entries.count)...].first { !$0.revision.isEmpty } ?? last
     let world = try World(
