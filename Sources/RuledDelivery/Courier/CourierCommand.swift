@@ -34,6 +34,7 @@ package enum CourierCommand {
       }
       if arguments.has("version") {
         print("ruled-courier \(Version.current)")
+        try StartError.checkPrinted()
         return 0
       }
       let configuration = try configuration(arguments, readConfiguration)
