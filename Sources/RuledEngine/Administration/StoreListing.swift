@@ -49,6 +49,7 @@ package enum StoreListing {
     }
   }
 
+  /// Whether anything but a state is stored of the subject, or some of it can't be read.
   private static func hasOtherData(_ context: EngineContext, _ subject: ByteView) -> Bool {
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .place, .membership] {
       let prefix = StoreKey.prefix(kind, of: subject)

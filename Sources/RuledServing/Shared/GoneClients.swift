@@ -1,6 +1,8 @@
 import Synchronization
 
-/// The last clients to whose connections nothing can be written any more, for workers that have requests of theirs and not their connections.
+/// The clients that have gone lately: nothing can be written to their connections.
+///
+/// A worker asks it about requests that another worker has forwarded, as it does not have their connection.
 final class GoneClients: Sendable {
   private static let most = 1 << 16
 
