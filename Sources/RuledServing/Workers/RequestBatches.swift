@@ -133,8 +133,8 @@ final class RequestBatches {
   private let table: ConnectionTable
   private var batches: [UInt64: PendingRequestBatch] = [:]
   private var lastKey: UInt64 = 0
-  /// The batches that wait for a tick, in their order.
-  private var queue: [UInt64] = []
+  /// The batches that wait for a tick.
+  private var queue = TurnOrder<UInt64>()
 
   init(loop: EventLoop, _ table: ConnectionTable) {
     self.loop = loop
@@ -149,10 +149,9 @@ final class RequestBatches {
     executeTurn(of: batch, key: lastKey, on: worker)
   }
 
-  /// Gives a turn to the batch that has waited longest.
+  /// Gives a turn to the next batch.
   func executeNextTurn(on worker: Worker) {
-    guard !queue.isEmpty else { return }
-    let key = queue.removeFirst()
+    guard let key = queue.removeNext() else { return }
     if let batch = batches[key] { executeTurn(of: batch, key: key, on: worker) }
     if !queue.isEmpty { loop.onNextTick {} }
   }
@@ -173,7 +172,7 @@ final class RequestBatches {
   private func schedule(_ batch: PendingRequestBatch, key: UInt64) {
     batch.isScheduled = true
     if queue.isEmpty { loop.onNextTick {} }
-    queue.append(key)
+    queue.append(key, of: batch.target.owner)
   }
 
   private func executeTurn(of batch: PendingRequestBatch, key: UInt64, on worker: Worker) {

@@ -32,10 +32,7 @@ final class WaitingRequests {
   }
 
   private var queues: [ReplyTarget.Client: Queue] = [:]
-  /// The clients of each owner, in the order of their turns.
-  private var clients: [UInt32: [ReplyTarget.Client]] = [:]
-  /// The owners in the order of their turns, so that one with many connections has no more turns than others.
-  private var order: [UInt32] = []
+  private var turns = TurnOrder<ReplyTarget.Client>()
 
   var isEmpty: Bool { queues.isEmpty }
 
@@ -57,13 +54,7 @@ final class WaitingRequests {
   }
 
   /// Removes the client whose turn it is; it comes back with `putBack` or another request.
-  func removeNext() -> Queue? {
-    guard !order.isEmpty else { return nil }
-    let owner = order.removeFirst()
-    guard let client = clients[owner]?.removeFirst() else { return nil }
-    if clients[owner]?.isEmpty == true { clients[owner] = nil } else { order.append(owner) }
-    return queues.removeValue(forKey: client)
-  }
+  func removeNext() -> Queue? { turns.removeNext().flatMap { queues.removeValue(forKey: $0) } }
 
   /// Returns a client with requests left, for its next turn.
   func putBack(_ queue: Queue) {
@@ -73,7 +64,6 @@ final class WaitingRequests {
 
   private func append(_ queue: Queue) {
     queues[queue.client] = queue
-    if clients[queue.owner] == nil { order.append(queue.owner) }
-    clients[queue.owner, default: []].append(queue.client)
+    turns.append(queue.client, of: queue.owner)
   }
 }
