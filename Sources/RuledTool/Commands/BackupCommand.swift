@@ -2,7 +2,6 @@ internal import Glibc
 internal import RuledCore
 internal import RuledReports
 internal import RuledStore
-internal import RuledThreads
 
 enum BackupCommand: Command {
   static let spec = CommandSpec(
@@ -22,7 +21,6 @@ enum BackupCommand: Command {
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let keep = try arguments.integer("keep", in: 1...1_000_000)
-    Thread.Priority.lowest.apply()  // the daemon goes first
     let (folder, summary) = try take(to: arguments.operands[0], environment)
     if keep != nil { try checkReadable(summary, environment) }
     let removed = try keep.map(folder.keep) ?? []

@@ -1,9 +1,10 @@
 internal import RuledCore
 internal import RuledStore
+internal import RuledThreads
 
 /// A checkpoint of the daemon's store, on the daemon's host.
 enum Checkpoint {
-  /// Has the daemon make a checkpoint for `body` alone, and removes it afterwards.
+  /// Has the daemon make a checkpoint for `body` alone, and removes it afterwards; from then on the daemon goes first.
   static func use<Result>(
     _ client: Client, _ body: (_ path: String, _ time: Timestamp) throws -> Result
   ) throws -> Result {
@@ -11,6 +12,7 @@ enum Checkpoint {
     guard let path = answer.member("checkpoint")?.stringValue,
       let time = answer.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) })
     else { throw ToolError("the daemon's answer names no checkpoint; use the rulectl of the same version") }
+    Thread.Priority.lowest.apply()
     do {
       guard let use = try FolderUse(path, alone: false) else {
         throw ToolError("another backup uses the checkpoint \(path); try again")

@@ -3,7 +3,6 @@ internal import RuledEngine
 internal import RuledLua
 internal import RuledReports
 internal import RuledStore
-internal import RuledThreads
 
 enum MigrateCommand: Command {
   static let spec = CommandSpec(
@@ -25,7 +24,6 @@ enum MigrateCommand: Command {
       throw UsageError("a state is migrated with the next event of its subject; write --check to try the steps on all")
     }
     let selection = try RulesSelection(arguments.operands)
-    Thread.Priority.lowest.apply()  // the daemon goes first
     let client = try environment.connect()
     let revision = try client.call("rules", [:]).member("revision")?.stringValue
     let trial = try Checkpoint.use(client) { path, _ in try attempt(selection, on: path, revision, environment) }
