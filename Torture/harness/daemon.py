@@ -44,7 +44,7 @@ def build_library():
 class Client:
   """One connection for queries between the rounds, one at a time."""
 
-  def __init__(self, path, seconds=30):
+  def __init__(self, path, seconds=180):
     self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     self.socket.settimeout(seconds)
     self.socket.connect(path)

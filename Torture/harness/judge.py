@@ -73,7 +73,7 @@ class Judge:
       raise Violation(f"collectors have counted {tens} messages, and {sum(received.values())} were sent")
     return tens
 
-  def quiet(self, seconds=30):
+  def quiet(self, seconds=180):
     """Waits until nothing is pending and compares all accounts: timers, messages, effects, counters."""
     deadline = time.monotonic() + seconds
     client = self.daemon.client()

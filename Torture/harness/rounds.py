@@ -129,6 +129,7 @@ class Rounds:
     self.what = "failing calls: " + "; ".join(map(str, faults))
     while self.generator.random() < 0.25:
       self.fail_start(faults)
+    armed = time.monotonic()
     self.faults.arm(*faults)
     self.work(self.generator.uniform(0.1, self.spell))
     if self.generator.random() < 0.5:
@@ -145,7 +146,7 @@ class Rounds:
     self.figures["rounds of failing calls"] += 1
     # Without a sync per commit, commits that a failed sync has dropped are lost as after a power cut, unless the daemon wrote them
     # again.
-    self.restart(time.monotonic() if dropped else None)
+    self.restart(armed if dropped else None)
 
   def fail_start(self, faults):
     """Makes calls fail at a start, which may therefore be refused, without damage."""
@@ -179,7 +180,7 @@ class Rounds:
     if not self.daemon.is_running:
       raise Violation(f"the daemon ended by itself with {self.daemon.process.poll()}, under {self.what}:\n{self.daemon.words()}")
 
-  def recover(self, seconds=30):
+  def recover(self, seconds=180):
     """Waits until the daemon accepts events again, which it does by itself once calls no longer fail."""
     deadline = time.monotonic() + seconds
     while True:

@@ -292,7 +292,7 @@ class Streams:
     accounts["stream.hits"] += sum(len(state.get("numbers", [])) for state in states.values())
     accounts["stream.ticks"] += sum(state.get("armed", 0) for state in states.values())
     accounts["stream.notes"] += sum(sum(dict(state.get("sent") or {}).values()) for state in states.values())
-    end = time.monotonic() + 30
+    end = time.monotonic() + 180
     while True:
       reply = owner.call("counters", {"prefix": "stream."})
       found = {one["name"]: one["value"] for one in reply["result"]} if reply and "result" in reply else {}
