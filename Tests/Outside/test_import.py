@@ -57,7 +57,7 @@ def test_the_store_of_a_single_daemon_becomes_a_clusters_and_a_single_daemons_ag
     first = daemon.event("app.launched", "device:1", {"platform": "ios"}, id="1")
     assert first["duplicate"]
     daemon.stop()
-    single, node = f"rocksdb:{tmp_path}/store", f'store = "{database.url}"\ndurability = "primary"\ncluster = {{ node = "a", folder = "{tmp_path}/node" }}'
+    single, node = f"rocksdb:{tmp_path}/store", f'store = "{database.url}"\ndurability = "primary"\ncluster = {{ node = "a", lease = "60s", folder = "{tmp_path}/node" }}'
     code, text = run(daemon, "--import", tmp_path / "store")
     assert code == 2 and "--import fills the log of a cluster" in text
     daemon.configuration.write_text(daemon.configuration.read_text().replace(f'store = "{single}"', node))

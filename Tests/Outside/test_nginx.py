@@ -58,6 +58,8 @@ def nginx(sites, tmp_path, tool):
         ("listen 80", f"listen 127.0.0.1:{http}"),
         ("listen 443", f"listen 127.0.0.1:{https}"),
         ("127.0.0.1:8788", f"127.0.0.1:{sites[1]}"),
+        ("proxy_connect_timeout 2s", "proxy_connect_timeout 180s"),
+        ("proxy_read_timeout 10s", "proxy_read_timeout 180s"),
         ("/etc/ssl/certs/respirelyf.pem", str(tmp_path / "certificate")),
         ("/etc/ssl/private/respirelyf.key", str(tmp_path / "key")),
         ("respirelyf.com respirelyf.com", "respirelyf.com respirelyf.com echo.example"),

@@ -9,6 +9,8 @@ import sys
 import httpx
 import pytest
 
+from daemon import hurried
+
 PLUGIN = """
 plugin { name = "probe", version = "1", sinks = { "nowhere" } }
 rule "bad" { on = "probe.bad", run = function() error("wrong") end }
@@ -16,7 +18,9 @@ rule "emit" { on = "probe.emit", run = function() emit("nowhere", "thing", { n =
 query "echo" (function(state, args) return { state = state, args = args } end)
 """
 
-ARGUMENTS = ["--seed", "1", "--no-color"]
+# A backup runs after all else, and a busy machine makes everything late.
+PATIENCE = ["--request-timeout", "180", "--wait-for-schema", "180", "--suppress-health-check", "too_slow"]
+ARGUMENTS = ["--seed", "1", "--no-color", *PATIENCE]
 # The event stream never ends: schemathesis reads a response to its end, so it would wait for each one until its timeout, and count that as
 # a failure. With HEAD it tries the stream's parameters; test_event_stream.py reads the stream.
 ENDLESS = ["--exclude-operation-id", "watch"]
@@ -93,6 +97,11 @@ def test_a_backtest_over_http(start):
         daemon.event("probe.emit", f"s:{number}")
     changed = PLUGIN.replace("n = 1", "n = 2")
     rules = {"plugins": [{"name": "probe", "modules": [{"path": "probe/plugin.lua", "text": changed}]}]}
+    with hurried(daemon.process.pid, "ruled-backtest"):
+        check_backtests(daemon, rules)
+
+
+def check_backtests(daemon, rules):
     report = daemon.http.post("/v1/backtest", json={"rules": rules, "plugins": ["probe"], "fail_on": ["changed > 50%"]})
     assert report.status_code == 200, report.text
     report = report.json()

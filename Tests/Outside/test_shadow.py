@@ -86,6 +86,7 @@ def test_nothing_of_a_shadow_is_seen_outside(start):
             if "user:19" in line:
                 break
     changes.append(daemon.http.get("/v1/effects", params={"sink": "out", "data": "true"}).text)
+    eventually(lambda: "said by 1" in (daemon.folder / "log").read_text())
     changes.append((daemon.folder / "log").read_text())
     for seen in changes:
         assert "only:2" not in seen and '"by":2' not in seen and "planted" not in seen and "said by 2" not in seen
@@ -134,7 +135,8 @@ def test_a_kill_leaves_no_copy_of_a_shadow_and_a_backup_does_not_take_it(start):
 
 
 def test_run_times_of_both_sides(start):
-    daemon = start(plugins={"numbered": slow(1, 0)})
+    # Each worker measures every 16th of its runs.
+    daemon = start(plugins={"numbered": slow(1, 0)}, configuration="workers = 2")
 
     def are_whole(status):
         [times] = [times for times in status["run_times"] if times["plugin"] == "numbered"] or [{}]

@@ -31,7 +31,7 @@ def test_the_story_of_changing_rules(tmp_path):
             # A shadow follows a moment later.
             end = time.monotonic() + 180
             while command.endswith("status") and not says(found, expected) and time.monotonic() < end:
-                for process in daemons(tmp_path):
+                for process in daemons(tmp_path / "var/story"):
                     hurry(process, "ruled-shadow")
                 time.sleep(0.2)
                 found = shell.run(command)

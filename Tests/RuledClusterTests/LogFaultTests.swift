@@ -117,7 +117,8 @@ extension Cluster {
     @Test(arguments: ["kill", "restart"])
     func `acknowledged commits outlive the server's death, and come once`(way: String) throws {
       let server = PostgresServer()
-      let settings = try Cluster.settings(on: server)
+      var settings = try Cluster.settings(on: server)
+      settings.commitTimeout = 180_000
       let writer = try Cluster.owner(settings)
       let acknowledged = Mutex(0)
       let stop = Cluster.Flag()
@@ -145,7 +146,7 @@ extension Cluster {
     @Test func `while the server stands still a commit is unknown, and afterwards it is there or not`() throws {
       let server = PostgresServer()
       var settings = try Cluster.settings(on: server)
-      settings.commitTimeout = 1_000
+      settings.commitTimeout = 10_000
       let writer = try Cluster.owner(settings)
       try Cluster.append(["1"], by: writer)
       server.signal(SIGSTOP)

@@ -25,7 +25,7 @@ extension Cluster {
       let threads = try (0..<4).map { _ in
         try Thread(name: "start") {
           let client = LogClient(settings)
-          _ = try? client.readHead()
+          _ = eventually { (try? client.readHead()) != nil }
           ids.withLock { $0.append(client.cluster?.id ?? "none") }
         }
       }
@@ -111,7 +111,7 @@ extension Cluster {
 
     @Test func `a lease ends by the clock of the database, or when it is given back`() throws {
       var settings = try Cluster.settings()
-      settings.lease = 300
+      settings.lease = 5_000
       let node = Cluster.node("a")
       let client = LogClient(settings)
       let writer = LogWriter(settings, node: node)

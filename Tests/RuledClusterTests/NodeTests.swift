@@ -188,8 +188,7 @@ extension Cluster {
     }
 
     @Test func `a drained node gives the log up, and does not take it until that is over`() throws {
-      var settings = try Cluster.settings()
-      settings.lease = 600
+      let settings = try Cluster.settings()
       let administration = ClusterAdministration(settings)
       let node = try Node("a", settings)
       let store = try node.own()

@@ -64,7 +64,7 @@ extension Cluster {
     @Test func `a commit that a crash of the primary shows is not played back before a standby has it`() throws {
       let place = try ReplicatedServer()
       var settings = place.settings
-      settings.commitTimeout = 2_000
+      settings.commitTimeout = 10_000
       let writer = try Cluster.owner(settings)
       try Cluster.append(["1"], by: writer)
       place.stopStandby()
@@ -104,9 +104,11 @@ extension Cluster {
       let confirming = try Thread(name: "confirm") { owner.node.keepConfirmed() }
       #expect(eventually { owner.node.hasLease })
       place.stopStandby()
-      #expect(eventually { !owner.node.hasLease })
-      #expect("\(owner.node.figures.leaseProblem, default: "")".contains("no standby has confirmed"))
-      #expect(owner.node.figures.leaseLeft > 0, "others see its lease")
+      let isToldWhy = eventually {
+        !owner.node.hasLease && owner.node.figures.leaseLeft > 0  // others see its lease
+          && "\(owner.node.figures.leaseProblem, default: "")".contains("no standby has confirmed")
+      }
+      #expect(isToldWhy)
       try place.startStandby()
       #expect(eventually { owner.node.hasLease })
       owner.end()
@@ -156,7 +158,7 @@ extension Cluster {
 
     @Test func `why a node could not go on is shown until it has its lease again`() throws {
       var settings = try Cluster.settings()
-      settings.lease = 600
+      settings.lease = 3_600_000
       let administration = ClusterAdministration(settings)
       func problem() throws -> String? { try administration.overview().nodes.first?.problem }
       let first = try Node("a", settings)

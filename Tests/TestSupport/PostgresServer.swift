@@ -44,10 +44,10 @@ package final class PostgresServer: Sendable {
     "postgresql:///\(database)?host=\(socket ?? folder.path)&user=postgres"
   }
 
-  package func start() { run("pg_ctl", ["-D", data, "-l", folder("log"), "-w", "start"]) }
+  package func start() { run("pg_ctl", ["-D", data, "-l", folder("log"), "-w", "-t", "180", "start"]) }
 
   /// Stops the server, in the mode `fast` or `immediate`.
-  package func stop(mode: String) { _ = Self.attempt("pg_ctl", ["-D", data, "-m", mode, "-w", "stop"]) }
+  package func stop(mode: String) { _ = Self.attempt("pg_ctl", ["-D", data, "-m", mode, "-w", "-t", "180", "stop"]) }
 
   /// The processes of the server, the first one is the postmaster.
   package var processes: [pid_t] {

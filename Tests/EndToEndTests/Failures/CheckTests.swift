@@ -207,9 +207,7 @@ extension EndToEnd {
 
     @Test func `an address that the running daemon listens on is not found, and is free after a check`() throws {
       let folder = TemporaryFolder()
-      var port = 0
-      try Self.withTakenPort { port = $0 }
-      let text = Self.configuration(#"listen = "127.0.0.1:\#(port)""#, in: folder)
+      let text = Self.configuration(#"listen = "127.0.0.1:\#(CrowdTests.freePort())""#, in: folder)
       let rules = ["p/plugin.lua": "plugin { name = \"p\", version = \"1\" }\n"]
       let daemon = try RuledDaemon(rules: rules, configuration: text)
       let words = ["--config", daemon.folder("ruled.conf.lua"), "--rules", daemon.folder("rules"), "--check"]

@@ -157,7 +157,7 @@ extension EndToEnd {
       daemon.signal(SIGHUP)
       #expect(eventually { isTaken(second) })
       #expect(!isTaken(first))
-      #expect(daemon.log.contains("was replaced"), "\(daemon.log)")
+      #expect(eventually { daemon.log.contains("was replaced") }, "\(daemon.log)")
     }
 
     @Test(.oneDaemon("it is about the files of a store"))

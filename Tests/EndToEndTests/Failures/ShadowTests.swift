@@ -73,7 +73,11 @@ extension EndToEnd {
         #expect(try client.call("state", ["subject": "user:1"])["plugins"]?["numbered"]?["number"] == 1)
         _ = try client.call("shadow_stop")
       }
-      #expect(TemporaryFolder.names(daemon.folder("store")).allSatisfy { !$0.hasPrefix("checkpoint") })
+      let isCopyGone = eventually {
+        daemon.hurry("ruled-shadow")
+        return !TemporaryFolder.names(daemon.folder("store/journal")).contains("replay-shadow")
+      }
+      #expect(isCopyGone)
       try start(daemon, client, 2, percent: 50)
       #expect(daemon.end(SIGTERM) == 0)
       #expect(daemon.log.contains("ends with the daemon"))

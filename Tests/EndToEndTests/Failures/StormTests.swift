@@ -100,7 +100,7 @@ extension EndToEnd {
           for i = 1, 900 do send("receiver", "next", { n = event.data.after + i }) end
         end }
         rule "next" { on = "next", run = function(event, state)
-          for i = 1, 20000 do end
+          for i = 1, 100000 do end
           if event.data.n ~= (state.last or 0) + 1 then state.wrong = (state.wrong or 0) + 1 end
           state.last = event.data.n
         end }

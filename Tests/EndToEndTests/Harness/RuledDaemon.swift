@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import Synchronization
 import TestSupport
 
 /// The real `ruled` on its own folder, with rules given as text.
@@ -134,6 +135,22 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
       sched_setscheduler(pid_t(thread) ?? 0, SCHED_OTHER, &none)
       setpriority(Int32(PRIO_PROCESS.rawValue), id_t(thread) ?? 0, 0)
     }
+  }
+
+  /// Runs `body` while threads of that name, which the daemon begins meanwhile and which run after all others, get a share of busy processors.
+  func hurrying<Result>(_ name: String, _ body: () throws -> Result) rethrows -> Result {
+    let isOver = Mutex(false)
+    let thread = Threads.start(1) { _ in
+      while isOver.withLock({ !$0 }) {
+        self.hurry(name)
+        usleep(20_000)
+      }
+    }
+    defer {
+      isOver.withLock { $0 = true }
+      Threads.join(thread)
+    }
+    return try body()
   }
 
   /// Processor time, in kernel ticks, of the threads whose names begin with `name`; with `digits`, only of those that end with a number.

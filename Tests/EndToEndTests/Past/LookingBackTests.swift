@@ -209,7 +209,7 @@ extension EndToEnd {
       let client = try daemon.client()
       for n in 1...4 { _ = try client.event("a", "user:a", ["n": .integer(Int64(n))]) }
       let isThere = try eventually {
-        try client.call("state", ["subject": "user:b"])["plugins"]?["pairs"]?["n"] == 1234
+        try client.reply("state", ["subject": "user:b"])["result"]?["plugins"]?["pairs"]?["n"] == 1234
       }
       #expect(isThere)
       let captured = tool(daemon, "capture", "user:b")

@@ -98,9 +98,9 @@ extension EndToEnd {
           #expect(socket.ask(path, host: "site.example").hasPrefix("HTTP/1.1 500"))
         }
       }
+      daemon.end(SIGTERM)
       let lines = daemon.log.split(separator: "\n").filter { $0.contains("the web handler of") }
       #expect(lines.count == 2, "\(lines)")
-      daemon.end(SIGTERM)
     }
 
     @Test

@@ -106,7 +106,9 @@ extension EndToEnd {
         "plugins": [["name": "game", "modules": [["path": "game/plugin.lua", "text": .string(next)]], "data": []]],
       ]
       let client = try daemon.client()
-      let result = try client.call("backtest", ["rules": rules, "since": "36h", "fail_on": ["changed > 1%"]])
+      let result = try daemon.hurrying("ruled-backtest") {
+        try client.call("backtest", ["rules": rules, "since": "36h", "fail_on": ["changed > 1%"]])
+      }
       var (own, remote) = (
         backtest(daemon, "--since", "36h", "--fail-on", "changed > 1%").report.objectValue ?? [:],
         result.objectValue ?? [:]
@@ -118,7 +120,9 @@ extension EndToEnd {
       #expect(own == remote)
       #expect(own["html"] == nil)
       _ = backtest(daemon, "--since", "36h", "--html", daemon.folder("report.html"))
-      let page = try client.call("backtest", ["rules": rules, "since": "36h", "html": true])["html"]?.stringValue
+      let page = try daemon.hurrying("ruled-backtest") {
+        try client.call("backtest", ["rules": rules, "since": "36h", "html": true])["html"]?.stringValue
+      }
       #expect(page?.contains("game.points") == true && page?.contains("<mark>") == true)
       #expect(
         page?.replacing("--rules DIR", with: "--rules \(daemon.folder("next"))") == daemon.folder.read("report.html"))

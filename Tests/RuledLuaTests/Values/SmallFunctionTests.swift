@@ -133,15 +133,16 @@ import Testing
       decide("y", bucket("y", "a"))
       """
     let one = try Bench(Bench.rule(run))
+    let budget = Budget(instructions: 1_000_000, memoryBytes: 16 << 20, processorTime: 2_000_000)
     var counts = [Int64](repeating: 0, count: 10)
     for first in stride(from: 1, to: 1000, by: 200) {
-      let drawn = try one.handle(#"{"data":{"first":\#(first)}}"#).decisions["counts"]
+      let drawn = try one.handle(#"{"data":{"first":\#(first)}}"#, budget: budget).decisions["counts"]
       let part = try #require(try JSONValue(parsing: drawn ?? "null").arrayValue?.compactMap(\.intValue))
       counts = zip(counts, part).map { $0 + $1 }
     }
     #expect(counts.reduce(0, +) == 1000 && counts.allSatisfy { (60...140).contains($0) }, "\(counts)")
     let other = try Bench(Bench.rule(run, name: "u"), name: "u")
-    let decisions = try [one, other].map { try $0.handle(#"{"data":{"first":1}}"#).decisions }
+    let decisions = try [one, other].map { try $0.handle(#"{"data":{"first":1}}"#, budget: budget).decisions }
     #expect(Set(decisions.flatMap { [$0["x"], $0["y"]] }).count == 4)
   }
 
@@ -166,7 +167,8 @@ import Testing
       end
       """
     let text = String(repeating: "x", count: 50) + "y"
-    #expect(try Bench(Bench.rule(run)).handle(#"{"data":{"s":"\#(text)"}}"#).failure == nil)
+    let budget = Budget(instructions: 1_000_000, memoryBytes: 16 << 20, processorTime: 2_000_000)
+    #expect(try Bench(Bench.rule(run)).handle(#"{"data":{"s":"\#(text)"}}"#, budget: budget).failure == nil)
   }
 
   @Test(arguments: [

@@ -1,3 +1,4 @@
+import IOTestSupport
 import RuledCore
 import RuledEngine
 import RuledJSON
@@ -60,17 +61,20 @@ import Testing
   }
 
   @Test func `a conversion that waited for more than seven days expires`() throws {
-    let receiver = try Receiver { index, _ in .init(status: index == 0 ? 503 : 200) }
+    let isLate = Signal<Bool>()
+    let receiver = try Receiver { index, _ in .init(status: index == 0 && isLate.wait() ? 503 : 200) }
     defer { receiver.close() }
     let clock = EngineClock(manual: try #require(Timestamp(rfc3339: "2025-11-10T12:00:00Z")))
     let rig = try DeliveryRig(
       sinks: ["conversions": .posting(receiver.url())],
-      rules: try RulesFolder.read(Self.root + "/rules") { $0 == "attribution" }, clock: clock, retryAfter: 150)
+      rules: try RulesFolder.read(Self.root + "/rules") { $0 == "attribution" }, clock: clock, retryAfter: 150,
+      timeout: 180_000)
     rig.event(
       #"{"type":"app.launched","subject":"device:d","id":"1","data":{"platform":"android","url":"https://x.example/?fbclid=a&utm_source=facebook"}}"#
     )
     #expect(eventually { receiver.requests.count == 1 })
     clock.set(try #require(Timestamp(rfc3339: "2025-11-17T12:00:01Z")))
+    isLate.set(true)
     #expect(eventually { rig.figures("conversions").present.expired == 1 && rig.undelivered.isEmpty })
     rig.stop()
     #expect(receiver.requests.count == 1)

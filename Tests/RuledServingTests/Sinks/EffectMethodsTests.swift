@@ -166,15 +166,17 @@ import Testing
   }
 
   @Test func `a resent effect of a subject with later ones is delivered, behind the one that is under way`() throws {
-    let receiver = try Receiver { index, _ in .init(status: index == 0 ? 400 : 200, delay: index == 1 ? 300 : 0) }
+    let isResent = Signal<Bool>()
+    let receiver = try Receiver { index, _ in .init(status: index == 0 || index == 1 && !isResent.wait() ? 400 : 200) }
     defer { receiver.close() }
-    let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
+    let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())], timeout: 180_000)
     defer { rig.stop() }
     try rig.emit("early", subject: "s")
     #expect(eventually { rig.undelivered.first?.hasPrefix(#"{"failed""#) == true })
     for id in ["b", "c"] { try rig.emit(id, subject: "s") }
     #expect(eventually { receiver.requests.count == 2 })
     #expect(try EffectClient(rig).call("resend", ["id": "early"])["resent"] == 1)
+    isResent.set(true)
     #expect(eventually { rig.undelivered.isEmpty })
     #expect(receiver.requests.compactMap { $0.headers["idempotency-key"] } == ["early", "b", "early", "c"])
   }

@@ -65,12 +65,14 @@ import Testing
     try rig.emit("a", subject: "s")
     let leased = try client.call("lease", ["sink": "out", "wait": 10])
     #expect(leased["leases"]?[0]?["tries"] == 0)
-    let more: JSONObject = ["error": "the queue is full", "retry_after_s": 1, "status": 507, "body": "no room"]
+    #expect(try client.call("effect", ["id": "a"])["under_way"] == true)
+    let more: JSONObject = ["error": "the queue is full", "retry_after_s": 3600, "status": 507, "body": "no room"]
     _ = try client.call("confirm", confirmation(names(leased), "retry", more))
     let listed = try client.call("effect", ["id": "a"])
     #expect(listed["error"] == "the queue is full" && listed["http_status"] == 507 && listed["body"] == "no room")
     #expect(listed["next_try"] != nil && listed["tries"] == 1)
     #expect(try ids(client.call("lease", ["sink": "out"])).isEmpty)
+    #expect(try client.call("resend", ["id": "a"])["resent"] == 1, "its wait ends")
     let again = try client.call("lease", ["sink": "out", "wait": 10])
     #expect(again["leases"]?[0]?["tries"] == 1)
     _ = try client.call("confirm", confirmation(names(again), "give_up", ["error": "no such user"]))
@@ -84,7 +86,6 @@ import Testing
     let client = EffectClient(rig)
     try rig.emit("a", subject: "s")
     let leased = try client.call("lease", ["sink": "out", "seconds": 1, "wait": 10])
-    #expect(try client.call("effect", ["id": "a"])["under_way"] == true)
     let again = try client.call("lease", ["sink": "out", "wait": 30])
     #expect(ids(again) == ["a"] && names(again) != names(leased))
     #expect(try client.call("confirm", confirmation(names(leased), "delivered"))["confirmed"] == 0)

@@ -1,4 +1,5 @@
 import Glibc
+import IOTestSupport
 import RuledCore
 import RuledDelivery
 import RuledEngine
@@ -227,9 +228,10 @@ import Testing
   }
 
   @Test func `an effect that is forgotten before its delivery is not delivered`() throws {
-    let receiver = try Receiver { index, _ in .init(status: index == 0 ? 500 : 200) }
+    let isForgotten = Signal<Bool>()
+    let receiver = try Receiver { index, _ in .init(status: index == 0 && isForgotten.wait() ? 500 : 200) }
     defer { receiver.close() }
-    let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())], retryAfter: 200)
+    let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())], retryAfter: 200, timeout: 180_000)
     try rig.emit("e", subject: "s")
     try rig.emit("f", subject: "s")
     #expect(eventually { receiver.requests.count == 1 })
@@ -239,6 +241,8 @@ import Testing
         name.append(contentsOf: "s")
         _ = try? evaluator.forget(name.bytes)
       })
+    #expect(eventually { rig.undelivered.isEmpty })
+    isForgotten.set(true)
     try rig.emit("g", subject: "t")
     #expect(eventually { rig.undelivered.isEmpty })
     rig.stop()
