@@ -9,8 +9,6 @@ import RuledStore
 package struct RecordedHistory: Sendable {
   /// Whether a subject's events are played; messages that other subjects sent are replayed as recorded.
   var isPlayed: @Sendable (_ subject: String) -> Bool = { _ in true }
-  /// The ids of the messages whose publications were under way before the range, by their hashes: the record alone has them.
-  var underWay: Set<UInt64> = []
   /// The keys of the messages that were applied and the timers that fired, in order; each as often as it happened.
   private var keys: [UInt64] = []
   /// The last erasure of each subject that was erased, by the hash of the name.
@@ -124,7 +122,7 @@ package struct RecordedHistory: Sendable {
   }
 
   func sender(of message: MessageText, at sequence: UInt64) -> Sender {
-    guard isPlayed(message.from), underWay.isEmpty || !underWay.contains(message.id.nameHash) else { return .absent }
+    guard isPlayed(message.from) else { return .absent }
     if outlasting.contains(sequence) { return .unsure }
     let isAbsent = absent.contains(sequence)
     let isErased = erasures[message.from.nameHash].map { message.time <= $0.at } ?? false

@@ -46,6 +46,9 @@ package final class World {
   private let reader = EntryReader()
   /// The messages of this world that wait for their recorded counterpart.
   private var waiting = WaitingMessages()
+  /// The ids of messages that the base was still to make, by their hashes: of publications under way, and of what was sent behind them. The record
+  /// alone has these messages.
+  private var underWay: Set<UInt64> = []
   /// The messages that only this world has, which are delivered next.
   private var ownMessages: [CommitBatch.Message] = []
   private var firstOwnMessage = 0
@@ -84,6 +87,10 @@ package final class World {
       _ = try context.counters.load(from: context)
       try context.boards.load(from: context, holdingPlaces: false)
       try findMessages()
+      try base.scan(prefix: StoreKey.prefix(.publication)) { _, value in
+        underWay.insert(reader.id(ofPublication: Array(value)).nameHash)
+        return true
+      }
       if recorded == nil {
         for timer in try StoreListing.timers(context, now: .max, limit: .max).due { note(timer) }
       }
@@ -183,7 +190,8 @@ package final class World {
 
   private func deliver(_ entry: JournalEntry) throws(RequestError) {
     guard let text = reader.message(entry.event) else { return }
-    let sender = recorded?.sender(of: text, at: entry.sequence) ?? .known
+    let isUnderWay = !underWay.isEmpty && underWay.contains(text.id.nameHash)
+    let sender = isUnderWay ? .absent : recorded?.sender(of: text, at: entry.sequence) ?? .known
     while let (message, own, isParked, isKept) = waiting.take(
       text, orAnother: { [recorded] id in sender != .absent && recorded?.isReserved(id) != true })
     {

@@ -163,4 +163,31 @@ import Testing
       #expect(difference == nil, "from entry \(snapshot.count)")
     }
   }
+
+  @Test func `what a publication under way in the base brings happens, and what was sent behind it`() throws {
+    let plugin = SeededTraffic.plugin(
+      "p",
+      """
+      plugin { name = "p" }
+      rule "join" { on = "join", run = function() topic.join("t") end }
+      rule "go" { on = "go", run = function(event)
+        publish("t", "told")
+        send(event.subject, "told")
+      end }
+      rule "told" { on = "told", run = function(event, state) state.n = (state.n or 0) + 1 end }
+      """)
+    let record = Record(engine: try RecordingEngine(RulesSource(plugins: [plugin])))
+    let engine = record.engine
+    try engine.send(["type": "join", "subject": "member", "id": "j"])
+    try engine.send(["type": "go", "subject": "author", "id": "1"])
+    try engine.commit()
+    let (base, count) = (try engine.store.copy(), engine.entries.count)
+    // Of the same millisecond, so that the messages may seem to be of this event.
+    try engine.send(["type": "go", "subject": "author", "id": "2"])
+    for _ in 1...4 { try engine.publish() }
+    for subject in ["member", "author"] { try engine.deliver(to: subject) }
+    let entries = engine.entries[count...]
+    #expect(entries.map(\.origin) == [.client, .message, .message, .message, .message])
+    #expect(try Self.difference(entries, of: record, from: base) == nil)
+  }
 }

@@ -18,7 +18,11 @@ import Testing
       rule "go" { on = "go", run = function(event, state)
         state.n = (state.n or 0) + 1
         decide("n", state.n)
-        if event.data.tells then send(event.subject, "told") timer.set("t", now() + 1, "due") end
+        if event.data.tells then
+          publish("nobody", "told")
+          send(event.subject, "told")  -- behind the publication
+          timer.set("t", now() + 1, "due")
+        end
       end }
       rule "heard" { on = { "told", "due" }, run = function(event, state)
         state.heard = (state.heard or 0) + 1
@@ -39,6 +43,7 @@ import Testing
     let base = try engine.store.copy()
     let snapshot = JournalSnapshot(sequence: UInt64(engine.entries.count), at: engine.now, path: "")
     try go("third", tells: false)
+    for _ in 1...4 { try engine.publish() }
     try engine.deliver(to: "s")
     try engine.advance(microseconds: 5_000_000, &random)
     try go("fourth", tells: false)

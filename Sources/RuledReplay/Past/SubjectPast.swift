@@ -180,7 +180,7 @@ package final class SubjectPast {
     guard let last = next ?? entries.last else { throw notFound(.time(Timestamp(microseconds: 0))) }
     let all = entries + (next.map { [$0] } ?? [])
     let (store, first) = try base(of: all)
-    // The next entry is among them: a message to itself that waits in the base is played then, not before.
+    // The next entry is among them, so that its counterpart in this world does not happen before.
     var history = RecordedHistory(all[min(first, entries.count)...])
     history.isPlayed = { [subject] in $0 == subject }
     let start = entries[min(first, entries.count)...].first { !$0.revision.isEmpty } ?? last

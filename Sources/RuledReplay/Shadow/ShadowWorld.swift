@@ -18,8 +18,6 @@ package final class ShadowWorld {
   private var examples: [JSONValue] = []
   private let mostSkipped: Int
   private var earlier: [JournalEntry] = []
-  /// The ids of the messages of publications that were under way when it began, by their hashes.
-  private let underWay: Set<UInt64>
   /// The hashes of the subjects that it no longer sees, because some of their events were skipped.
   package private(set) var skipped: Set<UInt64> = []
 
@@ -35,18 +33,7 @@ package final class ShadowWorld {
   ) throws(RequestError) {
     self.share = share
     self.mostSkipped = mostSkipped
-    do throws(StoreError) { underWay = try Self.publications(in: base) } catch { throw error.requestError }
     world = try World(rules: rules, lua: lua, base: base, configuration: configuration, recorded: RecordedHistory())
-  }
-
-  private static func publications(in base: any StateStore) throws(StoreError) -> Set<UInt64> {
-    let reader = EntryReader()
-    var ids: Set<UInt64> = []
-    try base.scan(prefix: StoreKey.prefix(.publication)) { _, value in
-      ids.insert(reader.id(ofPublication: Array(value)).nameHash)
-      return true
-    }
-    return ids
   }
 
   /// Plays entries of the journal; `upcoming` are the known entries that follow them.
@@ -54,7 +41,6 @@ package final class ShadowWorld {
   /// A message of this world waits for its live counterpart if that is among these. The erasure of a past comes with the entry of the kept records.
   package func play(_ entries: [JournalEntry], before upcoming: [JournalEntry]) throws(RequestError) {
     var history = RecordedHistory((entries + upcoming).filter(sees), after: earlier)
-    history.underWay = underWay
     history.isPlayed = { [share, skipped] subject in
       share.contains(Array(subject.utf8)) && !skipped.contains(subject.nameHash)
     }

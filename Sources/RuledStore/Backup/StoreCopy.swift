@@ -77,14 +77,14 @@ package final class StoreCopy: Sendable {
   }
 
   /// The copy's values of one subject: its record, `once` keys, timers, waiting messages, parked events and topics, and the steps that lead states back
-  /// to earlier versions.
+  /// to earlier versions. With them are the publications under way, whoever made them.
   package func content(of subject: String) throws(StoreError) -> MemoryStore {
     let store = try RocksStore(path: folder, blockCacheBytes: 1 << 20)
     defer { try? store.close() }
     let found = WriteSet(capacity: 4096)
     let kinds = [StoreKey.Kind.record, .once, .timer, .message, .parked, .membership]
     let prefixes = kinds.map { kind in StoreKey.prefix(kind, of: subject) }
-    for prefix in prefixes + [StoredValue(name: StoreKey.stepsName).key] {
+    for prefix in prefixes + [StoredValue(name: StoreKey.stepsName).key, StoreKey.prefix(.publication)] {
       try store.scan(prefix: prefix) { key, value in
         found.put(key, value)
         return true
