@@ -94,14 +94,15 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
       if hasEndedWriting { close() }  // otherwise waiting bytes are written first
       return
     }
+    if isBroken, local == .client { return connection.endWhenSent("the client has gone") }
     connection.send(PeerFrame.writeEnd)
     // The peer ends the connection once it has read all; a dead one is noticed by its silence.
     if local == .daemon { deadline = loop.now + limits.stallMilliseconds }
   }
 
   func writeFailed(_ reason: String) {
-    // The daemon may have said its last words before it closed its side: they are read up to the end.
-    guard local == .daemon, connection != nil, !inputEnded else { return ended(reason) }
+    // Either may have said its last words before it closed its side: they are read up to the end.
+    guard connection != nil, !inputEnded else { return ended(reason) }
     isBroken = true
     waiting.removeAll()
   }
@@ -126,7 +127,10 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
       guard !outputEnded, waiting.count + writing.count + ungranted + bytes.count <= PeerFrame.window else {
         return false
       }
-      guard !isBroken else { return true }
+      guard !isBroken else {
+        connection?.send { PeerFrame.writeRoom(bytes.count, into: $0) }  // it goes on reading what the other side sends
+        return true
+      }
       waiting.append(bytes)
       write()
     case .room(let count):
