@@ -415,7 +415,7 @@ def test_a_follower_that_is_shut_down_answers_what_it_has_and_others_notice_noth
     load.check(owner)
 
 
-def test_the_journal_of_each_node_is_kept_in_order(cluster):
+def test_each_node_takes_snapshots_for_its_journal(cluster):
     for node in cluster.nodes:
         eventually(lambda: list((node.folder / "store" / "journal" / "snapshots").glob("*")))
 

@@ -78,7 +78,8 @@ extension EndToEnd {
     @Test func `messages and fired timers are explained as past events, and watch shows their failures`() throws {
       let daemon = try daemon()
       let client = try daemon.client()
-      let trace = try client.event("friend.invited", "user:1", ["friend": "user:2"], with: ["explain": true])["trace"]
+      let trace = try client.event(
+        "friend.invited", "user:1", ["friend": "user:2"], with: ["explain": true, "wait": "cascade"])["trace"]
       let follows = trace?[0]?["follows"]?.arrayValue ?? []
       #expect(follows.map { $0["kind"] } == ["message", "timer"])
       _ = try client.call("clock", ["advance": "1d"])
