@@ -76,8 +76,10 @@ package final class StoreCopy: Sendable {
     }
   }
 
-  /// The copy's values of one subject: its record, `once` keys, timers, waiting messages, parked events and topics, and the steps that lead states back
-  /// to earlier versions. With them are the publications under way, whoever made them.
+  /// The copy's values of one subject.
+  ///
+  /// They are its record, `once` keys, timers, waiting messages, parked events and topics, the steps that lead states back to earlier versions, and
+  /// the publications under way, whoever made them.
   package func content(of subject: String) throws(StoreError) -> MemoryStore {
     let store = try RocksStore(path: folder, blockCacheBytes: 1 << 20)
     defer { try? store.close() }
