@@ -94,7 +94,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
       if hasEndedWriting { close() }  // otherwise waiting bytes are written first
       return
     }
-    if isBroken, local == .client { return connection.endWhenSent("the client has gone") }
+    if isBroken, local == .client { return ended("the client has gone") }
     connection.send(PeerFrame.writeEnd)
     // The peer ends the connection once it has read all; a dead one is noticed by its silence.
     if local == .daemon { deadline = loop.now + limits.stallMilliseconds }

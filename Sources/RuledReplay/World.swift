@@ -46,9 +46,9 @@ package final class World {
   private let reader = EntryReader()
   /// The messages of this world that wait for their recorded counterpart.
   private var waiting = WaitingMessages()
-  /// The ids of messages that the base was still to make, by their hashes: of publications under way, and of what was sent behind them.
+  /// The ids, by their hashes, of the messages of publications that are under way in the base, and of messages sent behind these.
   ///
-  /// The record alone has these messages.
+  /// The base does not have these messages yet: only the record does.
   private var underWay: Set<UInt64> = []
   /// The messages that only this world has, which are delivered next.
   private var ownMessages: [CommitBatch.Message] = []

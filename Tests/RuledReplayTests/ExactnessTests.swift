@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func `what a publication under way in the base brings happens, and what was sent behind it`() throws {
+  @Test func `messages of a publication that is under way in the base are replayed, and those sent behind it`() throws {
     let plugin = SeededTraffic.plugin(
       "p",
       """

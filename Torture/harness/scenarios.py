@@ -126,9 +126,8 @@ def flush_fails(session):
   client = rounds.daemon.client()
   # A read beside a commit that just failed is told to ask again: messages and timers go on committing.
   end = time.monotonic() + 180
-  while "ask again" in str((reply := client.reply("state", {"subject": rounds.load.hitters()[0].name})).get("error")):
-    if time.monotonic() > end:
-      break
+  hitter = {"subject": rounds.load.hitters()[0].name}
+  while "ask again" in str((reply := client.reply("state", hitter)).get("error")) and time.monotonic() < end:
     time.sleep(0.02)
   if "error" in reply:
     raise Violation(f"reads fail while nothing is flushed: {reply}")

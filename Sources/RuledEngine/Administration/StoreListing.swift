@@ -27,13 +27,13 @@ package enum StoreListing {
         if let previous, subject.elementsEqual(previous) { return true }
         let hasState = hasState(context, subject, value, at: key)
         if !hasState { withoutState += 1 }
-        more = withoutState > mostWithoutState
-        if !more, hasState || hasOtherData(context, subject) {
-          more = found.count == limit
-          if !more { found.append(subject.text) }
-        }
-        if !more { last = subject.text }
-        return !more
+        let isOver = withoutState > mostWithoutState
+        let isFound = !isOver && (hasState || hasOtherData(context, subject))
+        more = isOver || isFound && found.count == limit
+        guard !more else { return false }
+        if isFound { found.append(subject.text) }
+        last = subject.text
+        return true
       }
     } catch { throw error.requestError }
     return (found, more ? last : nil)

@@ -6,6 +6,9 @@ import Testing
 
 /// The functions that only compute: letters, patterns, versions, addresses, digests, encodings, and where a key falls.
 @Suite(.serialized) struct SmallFunctionTests {
+  /// A budget whose time is enough in a debug build on a slow host.
+  private static let long = Budget(instructions: 1_000_000, memoryBytes: 16 << 20, processorTime: 2_000_000)
+
   /// Expressions that are true.
   static let truths: [String] = [
     // Letters.
@@ -133,16 +136,15 @@ import Testing
       decide("y", bucket("y", "a"))
       """
     let one = try Bench(Bench.rule(run))
-    let budget = Budget(instructions: 1_000_000, memoryBytes: 16 << 20, processorTime: 2_000_000)
     var counts = [Int64](repeating: 0, count: 10)
     for first in stride(from: 1, to: 1000, by: 200) {
-      let drawn = try one.handle(#"{"data":{"first":\#(first)}}"#, budget: budget).decisions["counts"]
+      let drawn = try one.handle(#"{"data":{"first":\#(first)}}"#, budget: Self.long).decisions["counts"]
       let part = try #require(try JSONValue(parsing: drawn ?? "null").arrayValue?.compactMap(\.intValue))
       counts = zip(counts, part).map { $0 + $1 }
     }
     #expect(counts.reduce(0, +) == 1000 && counts.allSatisfy { (60...140).contains($0) }, "\(counts)")
     let other = try Bench(Bench.rule(run, name: "u"), name: "u")
-    let decisions = try [one, other].map { try $0.handle(#"{"data":{"first":1}}"#, budget: budget).decisions }
+    let decisions = try [one, other].map { try $0.handle(#"{"data":{"first":1}}"#, budget: Self.long).decisions }
     #expect(Set(decisions.flatMap { [$0["x"], $0["y"]] }).count == 4)
   }
 
@@ -167,8 +169,7 @@ import Testing
       end
       """
     let text = String(repeating: "x", count: 50) + "y"
-    let budget = Budget(instructions: 1_000_000, memoryBytes: 16 << 20, processorTime: 2_000_000)
-    #expect(try Bench(Bench.rule(run)).handle(#"{"data":{"s":"\#(text)"}}"#, budget: budget).failure == nil)
+    #expect(try Bench(Bench.rule(run)).handle(#"{"data":{"s":"\#(text)"}}"#, budget: Self.long).failure == nil)
   }
 
   @Test(arguments: [
@@ -176,8 +177,7 @@ import Testing
   ])
   func `no pattern takes more than its budget`(_ pattern: String) throws {
     let bench = try Bench(Bench.rule("local s = ('a'):rep(100000) decide('v', (text.find_re(s, '\(pattern)')) or 0)"))
-    let budget = Budget(instructions: 1_000_000, memoryBytes: 16 << 20, processorTime: 2_000_000)
-    let outcome = try bench.handle(budget: budget)
+    let outcome = try bench.handle(budget: Self.long)
     #expect(outcome.decisions["v"] != nil || outcome.failure?.kind == .instructions || outcome.failure?.kind == .time)
   }
 }

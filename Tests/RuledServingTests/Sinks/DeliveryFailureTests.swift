@@ -63,8 +63,9 @@ import Testing
     defer { rig.stop() }
     try rig.emit("a", subject: "s")
     #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
-    // On a busy host a good answer may be late, too.
-    #expect(hangs > 0 || rig.figures().present.retried == 1 && receiver.requests.count == 2)
+    let (retried, requests) = (rig.figures().present.retried, receiver.requests.count)
+    // On a busy host a good answer may be late, too, where the limit is short.
+    #expect(hangs > 0 ? retried >= 1 && requests >= 2 : retried == 1 && requests == 2)
     #expect(rig.log.text.contains(reason), "\(rig.log.text)")
   }
 
